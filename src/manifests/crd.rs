@@ -13,6 +13,7 @@ pub mod size;
 #[cfg(test)]
 mod tests;
 
+use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
@@ -78,12 +79,8 @@ pub struct CompiledType {
     panic: Option<String>,
 }
 
-/// One version of a kind, with its finished schema.
-struct VersionCrd {
-    crd: CustomResourceDefinition,
-    version: String,
-    structural: Structural,
-}
+/// One version of a kind: its name, its CRD, and its finished schema.
+type VersionCrd = (String, CustomResourceDefinition, Structural);
 
 /// Reads the output of crdgen.
 pub fn read(crdgen_json: &str) -> Result<Vec<CompiledType>, CrdError> {
@@ -101,13 +98,8 @@ pub struct TypeName {
 
 impl fmt::Display for TypeName {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self {
-            group,
-            version,
-            kind,
-            plural,
-        } = self;
-        write!(f, "{group}/{version} {kind} ({plural})")
+        let (kind, plural) = (&self.kind, &self.plural);
+        write!(f, "{}/{} {kind} ({plural})", self.group, self.version)
     }
 }
 
@@ -161,7 +153,7 @@ pub fn custom_resource_definitions<'s>(
     for one in compiled {
         match finish_version(one) {
             Ok(version) => {
-                let spec = &version.crd.spec;
+                let spec = &version.1.spec;
                 let kind = (spec.group.clone(), spec.names.kind.clone());
                 kinds.entry(kind).or_default().push(version);
             }
@@ -179,53 +171,39 @@ pub fn custom_resource_definitions<'s>(
         }
     }
     documents.sort_by_cached_key(|crd| format!("{}.{}", crd.plural, crd.group));
-    if errors.is_empty() {
-        Ok(documents)
-    } else {
-        Err(errors)
-    }
+    errors.is_empty().then_some(documents).ok_or(errors)
 }
 
 /// Finishes the schema of a type, or returns everything that is wrong with it.
 ///
 /// A refusal says more than the panic it caused, so it takes precedence.
 fn finish_version(compiled: CompiledType) -> Result<VersionCrd, Vec<CrdError>> {
-    let name = compiled.name;
-    let panicked = |message: Option<String>| CrdError::Panicked {
-        name: name.clone(),
+    let name = || compiled.name.clone();
+    let panicked = || {
+        let message = compiled.panic.as_deref().unwrap_or("no message");
         // kube prints whole schemas.
-        message: beginning(message.as_deref().unwrap_or("no message"), 200),
+        let (name, message) = (name(), beginning(message, 200));
+        vec![CrdError::Panicked { name, message }]
     };
     let (Some(serialize), Some(deserialize)) = (compiled.serialize, compiled.deserialize) else {
-        return Err(vec![panicked(compiled.panic)]);
+        return Err(panicked());
     };
-    let structural = structural_schema(&serialize, &deserialize).map_err(|refusals| {
-        let errors = refusals.into_iter().map(|refusal| CrdError::Refused {
-            name: name.clone(),
-            refusal,
-        });
-        errors.collect::<Vec<_>>()
-    })?;
-    let Some(crd) = compiled.crd else {
-        return Err(vec![panicked(compiled.panic)]);
+    let refused = |refusal| CrdError::Refused {
+        name: name(),
+        refusal,
     };
-    let Some(version) = crd.spec.versions.first() else {
-        return Err(vec![panicked(None)]);
-    };
-    let version = version.name.clone();
-    let wrong = attributes::check(&crd, &structural.schema);
-    if wrong.is_empty() {
-        return Ok(VersionCrd {
-            crd,
-            version,
-            structural,
-        });
-    }
-    let errors = wrong.into_iter().map(|attribute| CrdError::Attribute {
-        name: name.clone(),
+    let structural = structural_schema(&serialize, &deserialize)
+        .map_err(|refusals| refusals.into_iter().map(refused).collect::<Vec<_>>())?;
+    let crd = compiled.crd.ok_or_else(panicked)?;
+    let version = crd.spec.versions.first().ok_or_else(panicked)?.name.clone();
+    let wrong = attributes::check(&crd, &structural.schema).into_iter();
+    let wrong = wrong.map(|attribute| CrdError::Attribute {
+        name: name(),
         attribute,
     });
-    Err(errors.collect())
+    let errors: Vec<_> = wrong.collect();
+    let finished = (version, crd, structural);
+    errors.is_empty().then_some(finished).ok_or(errors)
 }
 
 fn merge_versions(
@@ -234,26 +212,23 @@ fn merge_versions(
     mut versions: Vec<VersionCrd>,
     stored: Option<&str>,
 ) -> Result<CrdDocument, CrdError> {
-    versions.sort_by_cached_key(|one| std::cmp::Reverse(Version::parse(&one.version).priority()));
-    check_versions(group, kind, &versions)?;
+    versions.sort_by_cached_key(|(version, ..)| Reverse(Version::parse(version).priority()));
+    let named = || format!("{kind}.{group}");
+    check_versions(named, &versions)?;
 
-    let order: Vec<String> = versions.iter().map(|one| one.version.clone()).collect();
+    let order: Vec<String> = versions.iter().map(|one| one.0.clone()).collect();
     let (mut schemas, mut foreign) = (BTreeMap::new(), BTreeMap::new());
     let mut crds = Vec::with_capacity(versions.len());
-    for one in versions {
-        foreign.insert(one.version.clone(), one.structural.foreign);
-        schemas.insert(one.version, one.structural.schema);
-        crds.push(one.crd);
+    for (version, crd, structural) in versions {
+        foreign.insert(version.clone(), structural.foreign);
+        schemas.insert(version, structural.schema);
+        crds.push(crd);
     }
-    let stored = stored.ok_or_else(|| CrdError::StoredVersionUnset {
-        group: group.to_owned(),
-        kind: kind.to_owned(),
-    })?;
+    let stored = stored.ok_or_else(|| CrdError::StoredVersionUnset { kind: named() })?;
     // Everything else that could make the merge fail was checked above.
     let mut merged =
         merge_crds(crds.clone(), stored).map_err(|_| CrdError::StoredVersionUnknown {
-            group: group.to_owned(),
-            kind: kind.to_owned(),
+            kind: named(),
             stored: stored.to_owned(),
             versions: order.clone(),
         })?;
@@ -275,15 +250,12 @@ fn merge_versions(
 }
 
 /// Checks the properties that all versions must have in common.
-fn check_versions(group: &str, kind: &str, versions: &[VersionCrd]) -> Result<(), CrdError> {
-    for pair in versions.windows(2) {
-        let [left, right] = [&pair[0].crd.spec, &pair[1].crd.spec];
-        if pair[0].version == pair[1].version {
-            return Err(CrdError::VersionTwice {
-                group: group.to_owned(),
-                kind: kind.to_owned(),
-                version: pair[0].version.clone(),
-            });
+fn check_versions(named: impl Fn() -> String, versions: &[VersionCrd]) -> Result<(), CrdError> {
+    for ((version, left, _), (next, right, _)) in versions.iter().zip(versions.iter().skip(1)) {
+        let (left, right) = (&left.spec, &right.spec);
+        if version == next {
+            let (kind, version) = (named(), version.clone());
+            return Err(CrdError::VersionTwice { kind, version });
         }
         let same = [
             ("scope", left.scope == right.scope),
@@ -291,11 +263,8 @@ fn check_versions(group: &str, kind: &str, versions: &[VersionCrd]) -> Result<()
             ("singular", left.names.singular == right.names.singular),
         ];
         if let Some((property, _)) = same.into_iter().find(|(_, is_same)| !is_same) {
-            return Err(CrdError::Mismatch {
-                group: group.to_owned(),
-                kind: kind.to_owned(),
-                property,
-            });
+            let kind = named();
+            return Err(CrdError::Mismatch { kind, property });
         }
     }
     Ok(())
@@ -305,12 +274,11 @@ fn check_versions(group: &str, kind: &str, versions: &[VersionCrd]) -> Result<()
 fn document(crd: &CustomResourceDefinition, schemas: &mut BTreeMap<String, Value>) -> Value {
     let mut document = json!(crd);
     let versions = document["spec"]["versions"].as_array_mut();
-    for version in versions.into_iter().flatten() {
+    let versions = versions.into_iter().flatten();
+    for version in versions.filter_map(Value::as_object_mut) {
         if let Some(schema) = schemas.remove(text_of(version, "name")) {
-            version["schema"] = json!({ "openAPIV3Schema": schema });
-            if let Some(version) = version.as_object_mut() {
-                version.sort_keys();
-            }
+            version.insert("schema".to_owned(), json!({ "openAPIV3Schema": schema }));
+            version.sort_keys();
         }
     }
     document

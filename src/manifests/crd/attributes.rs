@@ -1,6 +1,8 @@
 //! What the API server would refuse in a CRD outside its schema, by the `#[kube(…)]` attribute
 //! that causes it.
 
+use std::slice;
+
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::{
     CustomResourceColumnDefinition, CustomResourceDefinition, CustomResourceDefinitionNames,
     CustomResourceDefinitionVersion, CustomResourceSubresourceScale,
@@ -8,6 +10,7 @@ use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::{
 use serde_json::Value;
 
 use crate::names::dns::is_label;
+use crate::names::is_among;
 
 /// An invalid attribute.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -15,16 +18,16 @@ pub struct Attribute {
     /// As written, without `#[kube(…)]` around it.
     pub text: String,
     /// What is wrong with it. Continues a sentence.
-    pub problem: String,
+    pub problem: &'static str,
     /// What to write instead.
     pub help: &'static str,
 }
 
 impl Attribute {
-    fn new(text: String, problem: &str, help: &'static str) -> Self {
+    fn new(text: String, problem: &'static str, help: &'static str) -> Self {
         Self {
             text,
-            problem: problem.to_owned(),
+            problem,
             help,
         }
     }
@@ -33,17 +36,8 @@ impl Attribute {
 /// Maximum number of selectable fields of a version.
 const MOST_SELECTABLE: usize = 8;
 
-const COLUMN_TYPES: [&str; 5] = ["boolean", "date", "integer", "number", "string"];
-const COLUMN_FORMATS: [&str; 8] = [
-    "byte",
-    "date",
-    "date-time",
-    "double",
-    "float",
-    "int32",
-    "int64",
-    "password",
-];
+const COLUMN_TYPES: &str = "boolean date integer number string";
+const COLUMN_FORMATS: &str = "byte date date-time double float int32 int64 password";
 
 /// Adds names, labels and annotations of another version to `whole`: kube keeps only the stored version's.
 pub(super) fn unite(whole: &mut CustomResourceDefinition, other: &CustomResourceDefinition) {
@@ -81,27 +75,22 @@ pub(super) fn check(crd: &CustomResourceDefinition, schema: &Value) -> Vec<Attri
 }
 
 fn names(names: &CustomResourceDefinitionNames, wrong: &mut Vec<Attribute>) {
-    let short = names
-        .short_names
-        .iter()
-        .flatten()
-        .map(|name| ("shortname", name));
-    let categories = names
-        .categories
-        .iter()
-        .flatten()
-        .map(|name| ("category", name));
-    let singular = names.singular.iter().map(|name| ("singular", name));
-    let all = [("plural", &names.plural)].into_iter().chain(singular);
-    for (key, name) in all.chain(short).chain(categories) {
-        let is_name = is_label(name) && name.starts_with(|c: char| c.is_ascii_lowercase());
-        if !is_name {
-            wrong.push(Attribute::new(
+    let (short, categories) = (&names.short_names, &names.categories);
+    for (key, names) in [
+        ("plural", slice::from_ref(&names.plural)),
+        ("singular", names.singular.as_slice()),
+        ("shortname", short.as_deref().unwrap_or_default()),
+        ("category", categories.as_deref().unwrap_or_default()),
+    ] {
+        let is_name =
+            |name: &str| is_label(name) && name.starts_with(|c: char| c.is_ascii_lowercase());
+        wrong.extend(names.iter().filter(|name| !is_name(name)).map(|name| {
+            Attribute::new(
                 format!("{key} = {name:?}"),
                 "is not a name that the API server accepts",
                 "write lower-case letters, digits and `-`, a letter first, and no `-` at the end",
-            ));
-        }
+            )
+        }));
     }
 }
 
@@ -113,17 +102,12 @@ fn of_version(
     for one in version.additional_printer_columns.iter().flatten() {
         wrong.extend(column(one));
     }
-    let selectable: Vec<&str> = version
-        .selectable_fields
-        .iter()
-        .flatten()
-        .map(|field| field.json_path.as_str())
-        .collect();
-    for (at, path) in selectable.iter().enumerate() {
-        let text = format!("selectable = {path:?}");
-        let problem = match selectable_problem(path, schema) {
+    let selectable = version.selectable_fields.as_deref().unwrap_or_default();
+    for (at, field) in selectable.iter().enumerate() {
+        let text = format!("selectable = {:?}", field.json_path);
+        let problem = match selectable_problem(&field.json_path, schema) {
             Some(problem) => problem,
-            None if selectable[..at].contains(path) => "is given twice",
+            None if selectable[..at].contains(field) => "is given twice",
             None if at == MOST_SELECTABLE => {
                 "is one more than the eight that the API server accepts"
             }
@@ -132,11 +116,9 @@ fn of_version(
         let help = "write the path of a string, a boolean or an integer, such as `selectable = \".spec.host\"`";
         wrong.push(Attribute::new(text, problem, help));
     }
-    let scale = version
-        .subresources
-        .as_ref()
-        .and_then(|all| all.scale.as_ref());
-    wrong.extend(scale.and_then(scale_problem));
+    let subresources = version.subresources.iter();
+    let scale = subresources.flat_map(|all| &all.scale);
+    wrong.extend(scale.filter_map(scale_problem));
     if let Some(warning) = &version.deprecation_warning
         && (warning.chars().any(char::is_control) || warning.len() > 256)
     {
@@ -149,38 +131,28 @@ fn of_version(
 }
 
 fn column(column: &CustomResourceColumnDefinition) -> Option<Attribute> {
-    let CustomResourceColumnDefinition {
-        name,
-        type_,
-        json_path,
-        format,
-        ..
-    } = column;
-    let text =
-        |key: &str, value: &str| format!("printcolumn(… name = {name:?}, {key} = {value:?})");
-    if name.is_empty() {
-        let text = format!("printcolumn(… name = {name:?})");
-        return Some(Attribute::new(
-            text,
-            "has no name",
-            "write the heading of the column",
-        ));
-    }
-    if !COLUMN_TYPES.contains(&type_.as_str()) {
-        let help = "write `boolean`, `date`, `integer`, `number` or `string`";
+    let (name, kind, path) = (&column.name, &column.type_, &column.json_path);
+    let format = column.format.as_deref().unwrap_or_default();
+    let (argument, problem, help) = if name.is_empty() {
+        let problem = "has no name";
+        (String::new(), problem, "write the heading of the column")
+    } else if !is_among(COLUMN_TYPES, kind) {
         let problem = "has a type that no column can have";
-        return Some(Attribute::new(text("type_", type_), problem, help));
-    }
-    if !json_path.starts_with('.') {
-        let help = "write a path that begins with a dot, such as `json_path = \".spec.replicas\"`";
+        let help = "write `boolean`, `date`, `integer`, `number` or `string`";
+        (format!(", type_ = {kind:?}"), problem, help)
+    } else if !path.starts_with('.') {
         let problem = "has a path that does not begin with a dot";
-        return Some(Attribute::new(text("json_path", json_path), problem, help));
-    }
-    let format = format.as_deref().filter(|format| !format.is_empty())?;
-    let help = "omit it, or write `byte`, `date`, `date-time`, `double`, `float`, `int32`, `int64` or `password`";
-    let is_known = COLUMN_FORMATS.contains(&format);
-    let problem = "has a format that the API server does not know";
-    (!is_known).then(|| Attribute::new(text("format", format), problem, help))
+        let help = "write a path that begins with a dot, such as `json_path = \".spec.replicas\"`";
+        (format!(", json_path = {path:?}"), problem, help)
+    } else if !format.is_empty() && !is_among(COLUMN_FORMATS, format) {
+        let problem = "has a format that the API server does not know";
+        let help = "omit it, or write `byte`, `date`, `date-time`, `double`, `float`, `int32`, `int64` or `password`";
+        (format!(", format = {format:?}"), problem, help)
+    } else {
+        return None;
+    };
+    let text = format!("printcolumn(… name = {name:?}{argument})");
+    Some(Attribute::new(text, problem, help))
 }
 
 fn selectable_problem(path: &str, schema: &Value) -> Option<&'static str> {
@@ -202,27 +174,20 @@ fn selectable_problem(path: &str, schema: &Value) -> Option<&'static str> {
 }
 
 fn scale_problem(scale: &CustomResourceSubresourceScale) -> Option<Attribute> {
-    let selector = scale
-        .label_selector_path
-        .as_deref()
-        .unwrap_or(".status.selector");
-    let paths = [
+    let (spec, status) = (&scale.spec_replicas_path, &scale.status_replicas_path);
+    let selector = scale.label_selector_path.as_deref();
+    let mut paths = [
+        ("spec_replicas_path", spec.as_str(), &[".spec."][..]),
+        ("status_replicas_path", status, &[".status."]),
         (
-            "spec_replicas_path",
-            scale.spec_replicas_path.as_str(),
-            &[".spec."][..],
+            "label_selector_path",
+            selector.unwrap_or(".status.selector"),
+            &[".spec.", ".status."],
         ),
-        (
-            "status_replicas_path",
-            &scale.status_replicas_path,
-            &[".status."],
-        ),
-        ("label_selector_path", selector, &[".spec.", ".status."]),
-    ];
+    ]
+    .into_iter();
     let is_wrong = |path: &str, roots: &[&str]| !roots.iter().any(|root| path.starts_with(root));
-    let (key, path, _) = paths
-        .into_iter()
-        .find(|(_, path, roots)| is_wrong(path, roots))?;
+    let (key, path, _) = paths.find(|(_, path, roots)| is_wrong(path, roots))?;
     Some(Attribute::new(
         format!("scale(… {key} = {path:?})"),
         "has a path in the wrong part of the object",

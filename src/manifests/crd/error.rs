@@ -7,7 +7,7 @@ use super::attributes::Attribute;
 use crate::error::quoted;
 use crate::manifests::schema::Refusal;
 
-/// One thing that keeps a type from becoming a CRD.
+/// One thing that keeps a type from becoming a CRD. Each `kind` is written with its group, `Foo.example.com`.
 #[derive(Debug, Error, Diagnostic)]
 pub enum CrdError {
     #[error("`crdgen` printed something other than its JSON document: {0}")]
@@ -30,40 +30,34 @@ pub enum CrdError {
         help("find the attribute of the type that the message refers to")
     )]
     Panicked { name: String, message: String },
-    #[error("`{kind}.{group}` has no stored version")]
+    #[error("`{kind}` has no stored version")]
     #[diagnostic(
         code("types-stored-version-unset"),
         help("set one of its versions as the stored version in PROJECT")
     )]
-    StoredVersionUnset { group: String, kind: String },
-    #[error("the stored version `{stored}` of `{kind}.{group}` is not one of {}", quoted(.versions))]
+    StoredVersionUnset { kind: String },
+    #[error("the stored version `{stored}` of `{kind}` is not one of {}", quoted(.versions))]
     #[diagnostic(
         code("types-stored-version-unknown"),
         help("set one of its versions as the stored version in PROJECT")
     )]
     StoredVersionUnknown {
-        group: String,
         kind: String,
         stored: String,
         versions: Vec<String>,
     },
-    #[error("`{kind}.{group}` has two types for version `{version}`")]
+    #[error("`{kind}` has two types for version `{version}`")]
     #[diagnostic(
         code("types-version-twice"),
         help("give one of them another `version` in `#[kube(…)]`")
     )]
-    VersionTwice {
-        group: String,
-        kind: String,
-        version: String,
-    },
-    #[error("the versions of `{kind}.{group}` differ in their {property}")]
+    VersionTwice { kind: String, version: String },
+    #[error("the versions of `{kind}` differ in their {property}")]
     #[diagnostic(
         code("types-mismatch"),
         help("write the same value in the `#[kube(…)]` of each version")
     )]
     Mismatch {
-        group: String,
         kind: String,
         property: &'static str,
     },
