@@ -86,7 +86,7 @@ impl Around {
 
 fn default(schema: &Object) -> Option<(String, Reason)> {
     let default = schema.get("default")?;
-    let value::Misfit { path, problem } = value::check(default, schema).err()?;
+    let (path, problem) = value::check(default, schema).err()?;
     let value = default.to_string();
     let reason = match path.is_empty() {
         true => Reason::Default { value, problem },

@@ -2,54 +2,35 @@
 
 use std::cmp::Ordering;
 
+use regex_lite::Regex;
 use serde_json::Value;
 
 use super::{Object, format};
 use crate::manifests::json::{fields_of, is_true, object_of, text_of, texts_of};
 
-/// A value that does not match its schema.
-pub(super) struct Misfit {
-    /// Where, relative to the value.
-    pub path: String,
-    pub problem: String,
-}
-
-impl From<String> for Misfit {
-    /// A problem of the value itself.
-    fn from(problem: String) -> Self {
-        let path = String::new();
-        Self { path, problem }
-    }
-}
-
-impl Misfit {
-    /// The same, relative to the parent.
-    fn below(mut self, step: &str) -> Self {
-        self.path.insert_str(0, step);
-        self
-    }
-}
-
-/// Looks for what the API server would refuse in `value`.
-pub(super) fn check(value: &Value, schema: &Object) -> Result<(), Misfit> {
-    scalar(value, schema)?;
+/// Looks for what the API server would refuse in `value`. The error is where, relative to the value, and what.
+pub(super) fn check(value: &Value, schema: &Object) -> Result<(), (String, String)> {
+    let here = |problem| (String::new(), problem);
+    scalar(value, schema).map_err(here)?;
+    let check_below = |value: &Value, schema: &Object, step: &str| {
+        check(value, schema).map_err(|(path, problem)| (format!("{step}{path}"), problem))
+    };
     match value {
         Value::Array(items) => {
             if let Some(of_item) = object_of(schema, "items") {
-                let mut items = items.iter().map(|item| check(item, of_item));
-                items.try_for_each(|it| it.map_err(|it| it.below("[]")))?;
+                let mut items = items.iter();
+                items.try_for_each(|item| check_below(item, of_item, "[]"))?;
             }
         }
         Value::Object(fields) => {
             for (name, value) in fields {
                 let of_field = schema.get("properties").and_then(|all| all.get(name));
-                let of_field = of_field.or_else(|| schema.get("additionalProperties"));
-                match of_field {
+                match of_field.or_else(|| schema.get("additionalProperties")) {
                     Some(Value::Object(schema)) => {
-                        check(value, schema).map_err(|it| it.below(&format!(".{name}")))?;
+                        check_below(value, schema, &format!(".{name}"))?;
                     }
                     None if !is_open(schema) => {
-                        return Err(format!("has the unknown field `{name}`").into());
+                        return Err(here(format!("has the unknown field `{name}`")));
                     }
                     _ => {}
                 }
@@ -57,7 +38,7 @@ pub(super) fn check(value: &Value, schema: &Object) -> Result<(), Misfit> {
         }
         _ => {}
     }
-    Ok(alternatives(value, schema)?)
+    alternatives(value, schema).map_err(here)
 }
 
 /// Whether unknown fields are kept.
@@ -102,7 +83,11 @@ fn scalar(value: &Value, schema: &Object) -> Result<(), String> {
         }
         Value::String(text) => {
             lengths(text.chars().count(), schema, "Length", "characters")?;
-            pattern(text, schema)?;
+            // A pattern that is not understood here is left to the API server.
+            let pattern = text_of(schema, "pattern");
+            if Regex::new(pattern).is_ok_and(|regex| !regex.is_match(text)) {
+                return Err(format!("does not match `{pattern}`"));
+            }
             match text_of(schema, "format") {
                 of if !of.is_empty() && format::is_refused(text, of) => {
                     Err(format!("is not a valid `{of}`"))
@@ -154,22 +139,8 @@ fn range(number: f64, schema: &Object) -> Result<(), String> {
     Ok(())
 }
 
-/// Checks the pattern. A pattern that is not understood here is left to the API server.
-fn pattern(text: &str, schema: &Object) -> Result<(), String> {
-    let Some(pattern) = schema.get("pattern").and_then(Value::as_str) else {
-        return Ok(());
-    };
-    match regex_lite::Regex::new(pattern) {
-        Ok(regex) if !regex.is_match(text) => Err(format!("does not match `{pattern}`")),
-        _ => Ok(()),
-    }
-}
-
 fn alternatives(value: &Value, schema: &Object) -> Result<(), String> {
-    let fits = |member: &&Value| {
-        let member = member.as_object();
-        member.is_none_or(|member| is_fit(value, member))
-    };
+    let fits = |member: &&Value| member.as_object().is_none_or(|it| is_fit(value, it));
     for (key, wanted) in [("allOf", "all"), ("anyOf", "one"), ("oneOf", "exactly one")] {
         let Some(members) = schema.get(key).and_then(Value::as_array) else {
             continue;

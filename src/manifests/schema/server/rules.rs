@@ -4,6 +4,7 @@ use serde_json::Value;
 
 use super::super::{Object, Reason, Refusal};
 use super::{Around, Check, cel};
+use crate::error::join;
 use crate::manifests::json::{field_of, is_true, list_of};
 
 /// The costliest rule, and the total cost of all rules.
@@ -65,31 +66,32 @@ impl Check {
             return Err(wrong(problem));
         }
         if let Some(message) = text("messageExpression") {
-            let read = read(message, schema, is_old_optional);
+            let read = read(message, schema, path, is_old_optional);
             let in_message = |problem| wrong(format!("has a message that {problem}"));
-            let estimate = read.map_err(in_message)?.estimate;
+            let (_, estimate) = read.map_err(in_message)?;
             if estimate.cost > cel::LIMIT {
-                let unbounded = named(&below(path, estimate.unbounded));
+                let unbounded = named(&estimate.unbounded);
                 let problem = format!("may cost more than the API server allows: {unbounded}");
                 return Err(in_message(problem));
             }
         }
-        let read = read(expression, schema, is_old_optional).map_err(wrong)?;
-        if is_old_optional && !read.uses_old {
+        let read = read(expression, schema, path, is_old_optional);
+        let (uses_old, estimate) = read.map_err(wrong)?;
+        if is_old_optional && !uses_old {
             return Err(wrong("has `optionalOldSelf`, but no `oldSelf`".to_owned()));
         }
-        if read.uses_old && !around.is_correlated {
+        if uses_old && !around.is_correlated {
             let problem = "uses `oldSelf` inside a list whose elements have no keys";
             return Err(wrong(problem.to_owned()));
         }
         let times = around.times.unwrap_or_else(|| cel::most_elements(schema));
-        let cost = read.estimate.cost.saturating_mul(times);
+        let cost = estimate.cost.saturating_mul(times);
         self.costs.add(cost, path, expression);
         if cost <= cel::LIMIT {
             return Ok(());
         }
         let mut unbounded = around.unbounded.clone();
-        unbounded.extend(below(path, read.estimate.unbounded));
+        unbounded.extend(estimate.unbounded);
         Err(Reason::CostlyRule {
             rule: expression.to_owned(),
             unbounded: named(&unbounded),
@@ -97,38 +99,26 @@ impl Check {
     }
 }
 
-/// Fields below that of a rule, with paths from the root.
-fn below(path: &str, fields: Vec<(String, &'static str)>) -> Vec<(String, &'static str)> {
-    let fields = fields.into_iter();
-    fields
-        .map(|(below, keyword)| (format!("{path}{below}"), keyword))
-        .collect()
-}
-
 /// The fields without a bound, in words.
 fn named(unbounded: &[(String, &'static str)]) -> String {
-    let named = unbounded.iter().map(|(path, keyword)| {
-        let path = path.trim_start_matches('.');
-        format!("`{path}` has no `{keyword}`")
-    });
-    let named: Vec<String> = named.collect();
-    match named.is_empty() {
-        true => {
-            "its bounds are too wide, or it concatenates or reads the result of `string(…)` or `format`, \
-             which has no bound; `'at most %d'.format([self.max])` needs no concatenation"
-                .to_owned()
-        }
-        false => named.join(", "),
+    if unbounded.is_empty() {
+        return "its bounds are too wide, or it concatenates or reads the result of `string(…)` or `format`, \
+                which has no bound; `'at most %d'.format([self.max])` needs no concatenation"
+            .to_owned();
     }
+    join(unbounded, ", ", |(path, keyword)| {
+        format!("`{}` has no `{keyword}`", path.trim_start_matches('.'))
+    })
 }
 
-struct Read {
-    uses_old: bool,
-    estimate: cel::Estimate,
-}
-
-/// Reads an expression of a node. The error continues a sentence about it.
-fn read(text: &str, schema: &Object, is_old_optional: bool) -> Result<Read, String> {
+/// Whether an expression of the node at `path` uses the old value, and its cost, with paths from the root. The
+/// error continues a sentence about the expression.
+fn read(
+    text: &str,
+    schema: &Object,
+    path: &str,
+    is_old_optional: bool,
+) -> Result<(bool, cel::Estimate), String> {
     if text.trim().is_empty() {
         return Err("is empty".to_owned());
     }
@@ -138,12 +128,12 @@ fn read(text: &str, schema: &Object, is_old_optional: bool) -> Result<Read, Stri
     if let Some(name) = names.iter().find(|name| !is_known(name)) {
         return Err(format!("uses `{name}`, which is not declared"));
     }
-    let estimate = cel::estimate(&expression, schema, is_old_optional)
+    let mut estimate = cel::estimate(&expression, schema, is_old_optional)
         .map_err(|field| format!("uses the field `{field}`, which does not exist"))?;
-    Ok(Read {
-        uses_old: names.contains(&"oldSelf"),
-        estimate,
-    })
+    for (below, _) in &mut estimate.unbounded {
+        below.insert_str(0, path);
+    }
+    Ok((names.contains(&"oldSelf"), estimate))
 }
 
 /// Whether a path such as `.spec.host` names a field. Paths with brackets are left to the API server.
@@ -151,9 +141,6 @@ fn leads_to_field(path: &str, schema: &Object) -> bool {
     if path.contains('[') {
         return true;
     }
-    let Some(path) = path.strip_prefix('.') else {
-        return false;
-    };
-    let found = path.split('.').try_fold(schema, field_of);
-    found.is_some()
+    let path = path.strip_prefix('.');
+    path.is_some_and(|path| path.split('.').try_fold(schema, field_of).is_some())
 }
