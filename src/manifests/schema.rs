@@ -23,7 +23,7 @@ use std::collections::{BTreeMap, HashMap};
 
 use serde_json::{Value, json};
 
-use self::place::{Definitions, Node, SchemaPlace, Written};
+use self::place::{Definitions, Node, SchemaPlace};
 use self::structure::Stubs;
 
 use super::json::{Object, field_of, list_of, text_of};
@@ -65,8 +65,7 @@ pub fn structural_schema(
         places: BTreeMap::new(),
         refusals: Vec::new(),
     };
-    let written = Written::of(Definitions::of(serialize), serialize);
-    let mut root = pass.finish(deserialize, &SchemaPlace::root(written));
+    let mut root = pass.finish(deserialize, &SchemaPlace::root(serialize));
     if !pass.refusals.is_empty() {
         return Err(pass.refusals);
     }
@@ -85,45 +84,31 @@ pub fn structural_schema(
 fn finish_root(root: &mut Object) {
     // The title is the name of the Rust type, which the CRD has already.
     let title = root.remove("title");
-    if title.is_some() && root.get("description") == title.as_ref() {
-        root.remove("description");
-    }
-    let description = text_of(root, "description");
-    if description.is_empty() || description.starts_with(DERIVED_DESCRIPTION) {
-        root.remove("description");
-        let of_spec = field_of(root, "spec").and_then(|spec| spec.get("description"));
-        if let Some(text) = of_spec.cloned() {
-            root.insert("description".to_owned(), text);
+    let is_written = |text: &Value| {
+        let is_derived = |text: &str| text.is_empty() || text.starts_with(DERIVED_DESCRIPTION);
+        Some(text) != title.as_ref() && !text.as_str().is_none_or(is_derived)
+    };
+    let written = root.remove("description").filter(is_written);
+    let description = written.or_else(|| field_of(root, "spec")?.get("description").cloned());
+    root.extend(description.map(|text| ("description".to_owned(), text)));
+    let mut metadata = json!({ "type": "object" });
+    for field in ["generateName", "name"] {
+        // The API server accepts a rule that points at it only if the schema has it.
+        let path = format!(".metadata.{field}");
+        let mut rules = list_of(root, "x-kubernetes-validations").iter();
+        if rules.any(|rule| text_of(rule, "fieldPath") == path) {
+            metadata["properties"][field] = json!({ "type": "string" });
         }
     }
-    let mut pointed_at = vec!["generateName", "name"];
-    pointed_at.retain(|field| is_named_by_rule(root, field));
-    let properties = root
-        .entry("properties")
-        .or_insert_with(|| json!({}))
-        .as_object_mut();
-    if let Some(properties) = properties {
-        for (name, kind) in [
-            ("apiVersion", "string"),
-            ("kind", "string"),
-            ("metadata", "object"),
-        ] {
-            properties.insert(name.to_owned(), json!({ "type": kind }));
+    let properties = root.entry("properties").or_insert_with(|| json!({}));
+    if let Some(properties) = properties.as_object_mut() {
+        for name in ["apiVersion", "kind"] {
+            properties.insert(name.to_owned(), json!({ "type": "string" }));
         }
-        // The API server accepts only a path that leads to a field of the schema.
-        for name in pointed_at {
-            properties["metadata"]["properties"][name] = json!({ "type": "string" });
-        }
+        properties.insert("metadata".to_owned(), metadata);
         properties.sort_keys();
     }
     root.sort_keys();
-}
-
-/// Whether a rule on the whole object points at that field of its metadata.
-fn is_named_by_rule(root: &Object, field: &str) -> bool {
-    let path = format!(".metadata.{field}");
-    let mut rules = list_of(root, "x-kubernetes-validations").iter();
-    rules.any(|rule| text_of(rule, "fieldPath") == path)
 }
 
 struct Pass<'a> {
@@ -146,13 +131,13 @@ impl<'a> Pass<'a> {
         let node = Node::of(schema);
         match self.finish_node(&node, place) {
             Ok(mut finished) => {
-                tidy::settle_null(&mut finished, node.nullable, place.may_be_null());
+                tidy::settle_null(&mut finished, node.nullable, place.may_be_null);
                 finished.sort_keys();
                 finished
             }
             Err(reason) => {
-                self.refusals
-                    .extend(reason.map(|reason| place.refuse(reason)));
+                let refusal = reason.map(|reason| Refusal::new(&place.path, reason));
+                self.refusals.extend(refusal);
                 Object::new()
             }
         }
@@ -167,10 +152,8 @@ impl<'a> Pass<'a> {
         structure::restructure(&mut unit, &stubs)?;
         stubs.restore(&mut unit);
         strings::bound(&mut unit);
-        if !place.is_foreign()
-            && let Some(reason) = tidy::misspelt(&unit)
-        {
-            return Err(Some(reason));
+        if !place.is_foreign {
+            tidy::misspelt(&unit).map_or(Ok(()), Err)?;
         }
         tidy::tidy(&mut unit);
         structure::check(&unit)?;
@@ -192,15 +175,15 @@ impl<'a> Pass<'a> {
             foreign::overlay(name, &mut schema);
             self.foreign.insert(name, schema);
         }
-        let mut settings = node.settings(place.is_foreign());
+        let mut settings = node.settings(place.is_foreign);
         foreign::drop_unfit_default(name, &mut settings);
         tidy::tidy(&mut settings);
-        if !place.is_foreign() {
+        if !place.is_foreign {
             let foreign = Foreign {
                 definition: name.to_owned(),
                 settings: Value::Object(settings.clone()),
             };
-            self.places.insert(place.path().to_owned(), foreign);
+            self.places.insert(place.path.clone(), foreign);
         }
         let mut schema = self.foreign.get(name).cloned().unwrap_or_default();
         schema.extend(settings);
@@ -218,7 +201,13 @@ impl<'a> Pass<'a> {
         stubs: &mut Stubs,
     ) -> Result<Object, Stop> {
         let mut unit = match node.reference {
-            Some(reference) => self.unit_of_definition(reference, place, stubs)?,
+            Some(reference) => {
+                let name = self.definitions.name(reference);
+                let definition = self.enter(name.ok_or(Reason::Unresolved)?)?;
+                let unit = self.unit(&Node::of(definition), place, stubs);
+                self.open.pop();
+                unit?
+            }
             None => Object::new(),
         };
         for &(key, value) in &node.entries {
@@ -232,9 +221,14 @@ impl<'a> Pass<'a> {
                 }
                 ("required", Value::Array(names)) => structure::require(&mut unit, names),
                 ("items", Value::Object(_) | Value::Bool(_)) => {
-                    let finished = self.finish(value, &place.items());
+                    let finished = self.finish(value, &place.element(key, "[]"));
                     unit.insert(key.to_owned(), stubs.leave(finished));
-                    self.settle_list(value, node, &mut unit);
+                    // How it merges, unless the user has said it.
+                    if let Some(name) = self.foreign_name(&Node::of(value))
+                        && !node.has("x-kubernetes-list-type")
+                    {
+                        foreign::overlay_list(name, &mut unit);
+                    }
                 }
                 // schemars writes this where it flattens an enum, and kube's `crd()` panics on it.
                 ("unevaluatedProperties", Value::Bool(false)) => {
@@ -242,14 +236,14 @@ impl<'a> Pass<'a> {
                 }
                 ("unevaluatedProperties", _) => return Err(Some(Reason::MapBesideEnum)),
                 ("additionalProperties", Value::Object(_)) => {
-                    let finished = self.finish(value, &place.values());
+                    let finished = self.finish(value, &place.element(key, ".*"));
                     unit.insert(key.to_owned(), stubs.leave(finished));
                 }
                 ("anyOf" | "oneOf" | "allOf", Value::Array(members)) => {
                     let units = self.alternatives(members, place, stubs, &mut unit)?;
                     unit.insert(key.to_owned(), Value::Array(units));
                 }
-                ("description", _) if place.is_foreign() => {}
+                ("description", _) if place.is_foreign => {}
                 _ => {
                     unit.insert(key.to_owned(), value.clone());
                 }
@@ -268,30 +262,15 @@ impl<'a> Pass<'a> {
     ) -> Result<Vec<Value>, Stop> {
         let mut units = Vec::with_capacity(members.len());
         for member in members {
-            if place::is_null(member) {
-                unit.insert("nullable".to_owned(), true.into());
-                continue;
-            }
-            let member = Node::of(member);
-            if member.nullable {
+            let (node, is_null) = (Node::of(member), place::is_null(member));
+            if is_null || node.nullable {
                 unit.insert("nullable".to_owned(), true.into());
             }
-            units.push(Value::Object(self.unit(&member, place, stubs)?));
+            if !is_null {
+                units.push(Value::Object(self.unit(&node, place, stubs)?));
+            }
         }
         Ok(units)
-    }
-
-    fn unit_of_definition(
-        &mut self,
-        reference: &'a str,
-        place: &SchemaPlace<'a>,
-        stubs: &mut Stubs,
-    ) -> Result<Object, Stop> {
-        let name = self.definitions.name(reference).ok_or(Reason::Unresolved)?;
-        let definition = self.enter(name)?;
-        let unit = self.unit(&Node::of(definition), place, stubs);
-        self.open.pop();
-        unit
     }
 
     /// Opens a definition. The caller closes it.
@@ -312,15 +291,5 @@ impl<'a> Pass<'a> {
     fn foreign_name(&self, node: &Node<'a>) -> Option<&'a str> {
         let name = self.definitions.name(node.reference?)?;
         foreign::is_foreign(name).then_some(name)
-    }
-
-    /// Sets how a list of a type of Kubernetes merges, unless the user did.
-    fn settle_list(&self, items: &'a Value, list: &Node<'a>, unit: &mut Object) {
-        if list.has("x-kubernetes-list-type") {
-            return;
-        }
-        if let Some(name) = self.foreign_name(&Node::of(items)) {
-            foreign::overlay_list(name, unit);
-        }
     }
 }

@@ -5,7 +5,7 @@
 use percent_encoding::percent_decode_str;
 use serde_json::Value;
 
-use super::{Object, Reason, Refusal};
+use super::Object;
 use crate::manifests::json::{list_of, object_of, path_of, requires, text_of};
 
 /// The name by which schemars refers to the root type from within itself.
@@ -49,6 +49,7 @@ pub(super) fn is_null(schema: &Value) -> bool {
 }
 
 /// One schema, without the `anyOf` that schemars puts around the type of an `Option`.
+#[derive(Default)]
 pub(super) struct Node<'a> {
     pub(super) reference: Option<&'a str>,
     /// All keywords except `$ref`. The outer one wins if an `Option` and its type both set it.
@@ -58,11 +59,7 @@ pub(super) struct Node<'a> {
 
 impl<'a> Node<'a> {
     pub(super) fn of(schema: &'a Value) -> Self {
-        let mut node = Self {
-            reference: None,
-            entries: Vec::new(),
-            nullable: false,
-        };
+        let mut node = Self::default();
         node.add(schema);
         node
     }
@@ -93,10 +90,8 @@ impl<'a> Node<'a> {
 
     /// The keywords next to a reference to a type of Kubernetes.
     pub(super) fn settings(&self, foreign: bool) -> Object {
-        let own = self
-            .entries
-            .iter()
-            .filter(|(key, _)| !(foreign && *key == "description"));
+        let own = self.entries.iter();
+        let own = own.filter(|(key, _)| !(foreign && *key == "description"));
         own.map(|&(key, value)| (key.to_owned(), value.clone()))
             .collect()
     }
@@ -112,18 +107,13 @@ fn optional(schema: &Object) -> Option<&Value> {
 }
 
 /// The schemas that describe how a field is written, one for each alternative it may take.
-#[derive(Clone)]
-pub(super) struct Written<'a> {
+struct Written<'a> {
     definitions: Definitions<'a>,
     shapes: Vec<&'a Object>,
 }
 
 impl<'a> Written<'a> {
-    pub(super) fn of(definitions: Definitions<'a>, schema: &'a Value) -> Self {
-        Self::all(definitions, [schema])
-    }
-
-    fn all(definitions: Definitions<'a>, schemas: impl IntoIterator<Item = &'a Value>) -> Self {
+    fn of(definitions: Definitions<'a>, schemas: impl IntoIterator<Item = &'a Value>) -> Self {
         let mut written = Self {
             definitions,
             shapes: Vec::new(),
@@ -154,64 +144,53 @@ impl<'a> Written<'a> {
         }
     }
 
-    fn below(&self, key: &str) -> Self {
-        let schemas = self.shapes.iter().filter_map(|shape| shape.get(key));
-        Self::all(self.definitions, schemas)
-    }
-
-    /// How the field is written, and whether any alternative always writes it.
-    fn property(&self, name: &str) -> (Self, bool) {
-        let schemas = self
-            .shapes
-            .iter()
-            .filter_map(|shape| shape.get("properties")?.get(name));
-        let always = self.shapes.iter().any(|shape| requires(shape, name));
-        (Self::all(self.definitions, schemas), always)
+    /// How a field or an element is written; `find` looks for it in each shape.
+    fn below(&self, find: impl Fn(&'a Object) -> Option<&'a Value>) -> Self {
+        let schemas = self.shapes.iter().copied().filter_map(find);
+        Self::of(self.definitions, schemas)
     }
 }
 
 /// A field that the pass visits.
 pub(super) struct SchemaPlace<'a> {
-    path: String,
+    pub(super) path: String,
     written: Written<'a>,
-    foreign: bool,
-    may_be_null: bool,
+    /// Whether it is inside the definition of a type of Kubernetes.
+    pub(super) is_foreign: bool,
+    /// An element is always written in its list. A field may be null only if it is never omitted.
+    pub(super) may_be_null: bool,
 }
 
 impl<'a> SchemaPlace<'a> {
-    pub(super) fn root(written: Written<'a>) -> Self {
+    /// The root of the type that is written as `serialize` says.
+    pub(super) fn root(serialize: &'a Value) -> Self {
         Self {
             path: String::new(),
-            written,
-            foreign: false,
+            written: Written::of(Definitions::of(serialize), [serialize]),
+            is_foreign: false,
             may_be_null: false,
         }
     }
 
     pub(super) fn property(&self, name: &str) -> Self {
-        let (written, always) = self.written.property(name);
-        self.child(path_of(&self.path, name), written, always)
-    }
-
-    pub(super) fn items(&self) -> Self {
-        self.child(
-            format!("{}[]", self.path),
-            self.written.below("items"),
-            true,
-        )
-    }
-
-    pub(super) fn values(&self) -> Self {
-        let written = self.written.below("additionalProperties");
-        self.child(format!("{}.*", self.path), written, true)
-    }
-
-    fn child(&self, path: String, written: Written<'a>, may_be_null: bool) -> Self {
+        let mut shapes = self.written.shapes.iter();
         Self {
-            path,
-            written,
-            foreign: self.foreign,
-            may_be_null,
+            path: path_of(&self.path, name),
+            written: self
+                .written
+                .below(|shape| shape.get("properties")?.get(name)),
+            is_foreign: self.is_foreign,
+            may_be_null: shapes.any(|shape| requires(shape, name)),
+        }
+    }
+
+    /// The elements of a list or map, which are below that keyword.
+    pub(super) fn element(&self, keyword: &str, step: &str) -> Self {
+        Self {
+            path: format!("{}{step}", self.path),
+            written: self.written.below(|shape| shape.get(keyword)),
+            is_foreign: self.is_foreign,
+            may_be_null: true,
         }
     }
 
@@ -221,26 +200,9 @@ impl<'a> SchemaPlace<'a> {
     pub(super) fn inside_foreign(&self) -> Self {
         Self {
             path: self.path.clone(),
-            written: Written::all(self.written.definitions, []),
-            foreign: true,
+            written: self.written.below(|_| None),
+            is_foreign: true,
             may_be_null: false,
         }
-    }
-
-    pub(super) fn path(&self) -> &str {
-        &self.path
-    }
-
-    pub(super) fn is_foreign(&self) -> bool {
-        self.foreign
-    }
-
-    /// An element is always written in its list. A field may be null only if it is never omitted.
-    pub(super) fn may_be_null(&self) -> bool {
-        self.may_be_null
-    }
-
-    pub(super) fn refuse(&self, reason: Reason) -> Refusal {
-        Refusal::new(&self.path, reason)
     }
 }

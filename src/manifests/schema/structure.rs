@@ -18,48 +18,26 @@ use crate::manifests::json::{fields_of, is_true, list_of};
 /// The key of a stub. It exists only between [`Stubs::leave`] and [`Stubs::restore`].
 const STUB: &str = "x-kbr-stub";
 
-/// The finished fields of a node, while stubs are in their places.
+/// The finished fields of a node, while stubs are in their places, each with the number of stubs that refer to
+/// it. The last of these takes the field, since copies are the expensive part here.
 #[derive(Default)]
-pub(super) struct Stubs(Vec<Finished>);
-
-struct Finished {
-    schema: Object,
-    /// How many stubs refer to it. The last one takes it, since copies are the expensive part here.
-    stubs: usize,
-}
+pub(super) struct Stubs(Vec<(Object, usize)>);
 
 impl Stubs {
     /// Keeps a finished field and returns its stub. Equal fields share one, to stay equal.
     pub(super) fn leave(&mut self, finished: Object) -> Value {
-        let known = self.0.iter().position(|known| known.schema == finished);
+        let known = self.0.iter().position(|(known, _)| *known == finished);
         let index = known.unwrap_or(self.0.len());
         if known.is_none() {
-            self.0.push(Finished {
-                schema: finished,
-                stubs: 0,
-            });
+            self.0.push((finished, 0));
         }
-        self.0[index].stubs += 1;
+        self.0[index].1 += 1;
         json!({ STUB: index })
     }
 
     fn index(&self, stub: &Value) -> Option<usize> {
         let index = usize::try_from(stub.get(STUB)?.as_u64()?).ok()?;
         (index < self.0.len()).then_some(index)
-    }
-
-    fn get(&self, stub: &Value) -> Option<&Object> {
-        self.index(stub).map(|index| &self.0[index].schema)
-    }
-
-    fn take(&mut self, index: usize) -> Object {
-        let finished = &mut self.0[index];
-        finished.stubs = finished.stubs.saturating_sub(1);
-        if finished.stubs == 0 {
-            std::mem::take(&mut finished.schema)
-        } else {
-            finished.schema.clone()
-        }
     }
 
     /// Puts the fields back in the places of their stubs.
@@ -71,7 +49,12 @@ impl Stubs {
 
     fn restore_value(&mut self, value: &mut Value) {
         if let Some(index) = self.index(value) {
-            let mut schema = self.take(index);
+            let (finished, stubs) = &mut self.0[index];
+            *stubs = stubs.saturating_sub(1);
+            let mut schema = match *stubs {
+                0 => std::mem::take(finished),
+                _ => finished.clone(),
+            };
             // kube moves the description of a variant to its only field, which is the stub.
             if let Some(description) = value.get("description") {
                 schema.insert("description".to_owned(), description.clone());
@@ -122,7 +105,7 @@ pub(super) fn restructure(unit: &mut Object, stubs: &Stubs) -> Result<(), Reason
     // Only this `anyOf` may name types. The rewriter would take them for an enum.
     let is_int_or_string = schema.get("x-kubernetes-int-or-string").is_some();
     if has_alternatives(&schema) && !is_int_or_string {
-        Alternatives::compare(schema.as_object(), stubs)?;
+        Alternatives::compare(schema.as_value(), stubs)?;
         StructuralSchemaRewriter.transform(&mut schema);
     }
     *unit = std::mem::take(schema.ensure_object());
@@ -148,26 +131,24 @@ struct Alternatives<'a> {
 }
 
 impl<'a> Alternatives<'a> {
-    fn compare(schema: Option<&'a Object>, stubs: &Stubs) -> Result<(), Reason> {
+    fn compare(schema: &'a Value, stubs: &Stubs) -> Result<(), Reason> {
         let mut alternatives = Self::default();
         alternatives.add(schema, stubs)?;
         alternatives.conflict.map_or(Ok(()), Err)
     }
 
-    fn add(&mut self, schema: Option<&'a Object>, stubs: &Stubs) -> Result<(), Reason> {
-        let Some(schema) = schema else {
-            return Ok(());
-        };
-        if let Some(kind) = schema.get("type") {
-            self.add_type(kind)?;
+    fn add(&mut self, schema: &'a Value, stubs: &Stubs) -> Result<(), Reason> {
+        if let Some(kind) = schema.get("type")
+            && self.kind.replace(kind).is_some_and(|known| known != kind)
+        {
+            return Err(Reason::MixedEnum);
         }
         for (name, property) in fields_of(schema) {
             self.add_property(name, property, stubs)?;
         }
         for key in ["oneOf", "anyOf", "allOf"] {
             for member in list_of(schema, key) {
-                let member = member.as_object();
-                let kind = member.and_then(|member| member.get("type"));
+                let kind = member.get("type");
                 if key == "anyOf" && kind.is_some_and(|kind| kind != "object") {
                     return Err(Reason::UntaggedEnum);
                 }
@@ -182,16 +163,6 @@ impl<'a> Alternatives<'a> {
         Ok(())
     }
 
-    fn add_type(&mut self, kind: &'a Value) -> Result<(), Reason> {
-        match self.kind {
-            Some(known) if known != kind => Err(Reason::MixedEnum),
-            _ => {
-                self.kind = Some(kind);
-                Ok(())
-            }
-        }
-    }
-
     fn add_property(&mut self, name: &str, property: &Value, stubs: &Stubs) -> Result<(), Reason> {
         let Some(known) = self.properties.insert(name.to_owned(), property.clone()) else {
             return Ok(());
@@ -200,17 +171,15 @@ impl<'a> Alternatives<'a> {
             return Ok(());
         }
         let is_tag = |stub: &Value| {
-            let field = stubs.get(stub);
-            field.is_some_and(|field| list_of(field, "enum").len() == 1)
+            let index = stubs.index(stub);
+            index.is_some_and(|index| list_of(&stubs.0[index].0, "enum").len() == 1)
         };
+        let field = name.to_owned();
         if is_tag(&known) && is_tag(property) {
-            let tag = name.to_owned();
-            return Err(Reason::TaggedEnum { tag });
+            return Err(Reason::TaggedEnum { tag: field });
         }
-        self.conflict
-            .get_or_insert_with(|| Reason::ConflictingField {
-                field: name.to_owned(),
-            });
+        let conflict = &mut self.conflict;
+        conflict.get_or_insert(Reason::ConflictingField { field });
         Ok(())
     }
 }
