@@ -1,7 +1,7 @@
 //! What Kubernetes' own types look like in a CRD, by the names of their definitions.
 //!
 //! The types whose JSON differs from their Go struct, and for which the API server's OpenAPI document
-//! has little, have one function each here, with their sources. The list and map types, keys and
+//! has little, are here, with their sources. The list and map types, keys and
 //! defaults of all types come from that document, see [`facts`].
 
 mod facts;
@@ -23,17 +23,58 @@ pub(super) fn is_foreign(definition: &str) -> bool {
 /// Kubernetes does not require `metadata`; k8s-openapi marks it as required only because it always
 /// writes it, and reads objects without it. The same is true of a field with a default.
 pub(super) fn overlay(definition: &str, schema: &mut Object) {
-    match definition {
-        QUANTITY => quantity(schema),
-        CONDITION => condition(schema),
-        "io.k8s.apimachinery.pkg.util.intstr.IntOrString" => bounded_int_or_string(schema),
-        "io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta" => object_meta(schema),
+    // The order is the one that the API server's check for structural schemas expects
+    // (`intOrStringAnyOf` in apiextensions-apiserver's `schema/validation.go`).
+    let int_or_string = json!([{ "type": "integer" }, { "type": "string" }]);
+    let keywords = match definition {
+        // Source: controller-gen's CRDs; the pattern is apimachinery's grammar in `resource/quantity.go`.
+        QUANTITY => json!({
+            "anyOf": int_or_string,
+            "pattern": concat!(
+                r"^(\+|-)?(([0-9]+(\.[0-9]*)?)|(\.[0-9]+))",
+                r"(([KMGTPE]i)|[numkMGTPE]|([eE](\+|-)?(([0-9]+(\.[0-9]*)?)|(\.[0-9]+))))?$",
+            ),
+            "x-kubernetes-int-or-string": true,
+        }),
+        // Source: controller-gen's CRDs; the bounds are those of `IntVal` in apimachinery's
+        // `util/intstr/intstr.go`, an `int32`. No object with a larger number could ever be read, by Rust or by Go.
+        "io.k8s.apimachinery.pkg.util.intstr.IntOrString" => json!({
+            "anyOf": int_or_string,
+            "maximum": i32::MAX,
+            "minimum": i32::MIN,
+            "x-kubernetes-int-or-string": true,
+        }),
+        // Source: `MarshalJSON` of `meta/v1/time.go` and `micro_time.go`; both are RFC 3339 strings.
         "io.k8s.apimachinery.pkg.apis.meta.v1.Time"
-        | "io.k8s.apimachinery.pkg.apis.meta.v1.MicroTime" => time(schema),
+        | "io.k8s.apimachinery.pkg.apis.meta.v1.MicroTime" => json!({
+            "format": "date-time", "pattern": strings::TIME_OF_KUBERNETES, "type": "string",
+        }),
+        // Source: `runtime/types.go` and `meta/v1/types.go` of apimachinery, where both are raw JSON of an
+        // object. Without the extension the API server would drop every field of it.
         "io.k8s.apimachinery.pkg.apis.meta.v1.FieldsV1"
-        | "io.k8s.apimachinery.pkg.runtime.RawExtension" => any_object(schema),
-        "io.k8s.apiextensions-apiserver.pkg.apis.apiextensions.v1.JSON" => any_value(schema),
-        _ => make_optional(schema, "metadata"),
+        | "io.k8s.apimachinery.pkg.runtime.RawExtension" => json!({
+            "type": "object", "x-kubernetes-preserve-unknown-fields": true,
+        }),
+        // Source: `MarshalJSON` of `JSON` in apiextensions' `v1/marshal.go`: raw JSON of any type.
+        "io.k8s.apiextensions-apiserver.pkg.apis.apiextensions.v1.JSON" => {
+            schema.remove("type");
+            json!({ "x-kubernetes-preserve-unknown-fields": true })
+        }
+        "io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta" => {
+            schema.clear();
+            object_meta()
+        }
+        CONDITION => {
+            condition(schema);
+            Value::Null
+        }
+        _ => {
+            make_optional(schema, "metadata");
+            Value::Null
+        }
+    };
+    if let Value::Object(keywords) = keywords {
+        schema.extend(keywords);
     }
     facts::add(definition, schema);
     schema.sort_keys();
@@ -69,42 +110,6 @@ pub(super) fn drop_unfit_default(definition: &str, settings: &mut Object) {
     }
 }
 
-/// Source: controller-gen's CRDs; the pattern is apimachinery's grammar in `resource/quantity.go`.
-fn quantity(schema: &mut Object) {
-    int_or_string(schema);
-    let pattern = concat!(
-        r"^(\+|-)?(([0-9]+(\.[0-9]*)?)|(\.[0-9]+))",
-        r"(([KMGTPE]i)|[numkMGTPE]|([eE](\+|-)?(([0-9]+(\.[0-9]*)?)|(\.[0-9]+))))?$",
-    );
-    set(schema, "pattern", json!(pattern));
-}
-
-/// Source: controller-gen's CRDs. The order is the one that the API server's check for structural
-/// schemas expects (`intOrStringAnyOf` in apiextensions-apiserver's `schema/validation.go`).
-fn int_or_string(schema: &mut Object) {
-    set(
-        schema,
-        "anyOf",
-        json!([{ "type": "integer" }, { "type": "string" }]),
-    );
-    set(schema, "x-kubernetes-int-or-string", json!(true));
-}
-
-/// Source: `IntVal` of `IntOrString` in apimachinery's `util/intstr/intstr.go`, an `int32`. No object
-/// with a larger number could ever be read, by Rust or by Go.
-fn bounded_int_or_string(schema: &mut Object) {
-    int_or_string(schema);
-    set(schema, "maximum", json!(i32::MAX));
-    set(schema, "minimum", json!(i32::MIN));
-}
-
-/// Source: `MarshalJSON` of `meta/v1/time.go` and `micro_time.go`; both are RFC 3339 strings.
-fn time(schema: &mut Object) {
-    set(schema, "type", json!("string"));
-    set(schema, "format", json!("date-time"));
-    set(schema, "pattern", json!(strings::TIME_OF_KUBERNETES));
-}
-
 /// Source: the markers on the fields of `Condition` in apimachinery's `meta/v1/types.go`.
 fn condition(schema: &mut Object) {
     let kind = concat!(
@@ -135,32 +140,16 @@ fn condition(schema: &mut Object) {
 /// controller-gen writes only `type: object`, and the API server then drops all of its fields.
 /// Source of the five fields: controller-gen's own remedy, `crd:generateEmbeddedObjectMeta=true`.
 /// Fields that the server sets (`uid`, `managedFields`…) have no meaning in a template.
-fn object_meta(schema: &mut Object) {
+fn object_meta() -> Value {
     let strings = json!({ "additionalProperties": { "type": "string" }, "type": "object" });
     let names = json!({ "items": { "type": "string" }, "type": "array" });
-    let properties = json!({
-        "annotations": strings,
-        "finalizers": names,
-        "labels": strings,
-        "name": { "type": "string" },
-        "namespace": { "type": "string" },
-    });
-    schema.clear();
-    set(schema, "properties", properties);
-    set(schema, "type", json!("object"));
-}
-
-/// Source: `runtime/types.go` and `meta/v1/types.go` of apimachinery, where both are raw JSON of an
-/// object. Without the extension the API server would drop every field of it.
-fn any_object(schema: &mut Object) {
-    set(schema, "type", json!("object"));
-    set(schema, "x-kubernetes-preserve-unknown-fields", json!(true));
-}
-
-/// Source: `MarshalJSON` of `JSON` in apiextensions' `v1/marshal.go`: raw JSON of any type.
-fn any_value(schema: &mut Object) {
-    schema.remove("type");
-    set(schema, "x-kubernetes-preserve-unknown-fields", json!(true));
+    let name = json!({ "type": "string" });
+    json!({
+        "properties": {
+            "annotations": strings, "finalizers": names, "labels": strings, "name": name, "namespace": name,
+        },
+        "type": "object",
+    })
 }
 
 fn field_mut<'a>(schema: &'a mut Object, name: &str) -> Option<&'a mut Object> {

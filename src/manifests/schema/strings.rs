@@ -6,52 +6,19 @@
 use serde_json::json;
 
 use super::Object;
+use crate::manifests::json::text_of;
 
 /// A number up to 255, without leading zeros.
-macro_rules! octet {
-    () => {
-        "(25[0-5]|2[0-4][0-9]|1[0-9][0-9]|[1-9]?[0-9])"
-    };
-}
-
-macro_rules! ipv4 {
-    () => {
-        concat!("(", octet!(), r"\.){3}", octet!())
-    };
-}
+const OCTET: &str = "(25[0-5]|2[0-4][0-9]|1[0-9][0-9]|[1-9]?[0-9])";
 
 /// A valid date with a four-digit year.
-macro_rules! date {
-    () => {
-        concat!(
-            "([0-9]{4}-((0[13578]|1[02])-(0[1-9]|[12][0-9]|3[01])",
-            "|(0[469]|11)-(0[1-9]|[12][0-9]|30)",
-            "|02-(0[1-9]|1[0-9]|2[0-8]))",
-            "|([0-9]{2}(0[48]|[2468][048]|[13579][26])|([02468][048]|[13579][26])00)-02-29)",
-        )
-    };
-}
+const DATE: &str = "([0-9]{4}-((0[13578]|1[02])-(0[1-9]|[12][0-9]|3[01])\
+    |(0[469]|11)-(0[1-9]|[12][0-9]|30)\
+    |02-(0[1-9]|1[0-9]|2[0-8]))\
+    |([0-9]{2}(0[48]|[2468][048]|[13579][26])|([02468][048]|[13579][26])00)-02-29)";
 
-macro_rules! hour_and_minute {
-    () => {
-        "([01][0-9]|2[0-3]):[0-5][0-9]"
-    };
-}
-
-macro_rules! second {
-    () => {
-        r":([0-5][0-9]|60)(\.[0-9]{1,9})?"
-    };
-}
-
-/// `Ipv4Addr`. The format alone accepts `010.0.0.1` and `::ffff:10.0.0.1`.
-const IPV4: &str = concat!("^", ipv4!(), "$");
-
-/// `chrono::NaiveTime` and `jiff::civil::Time`.
-const TIME: &str = concat!("^", hour_and_minute!(), "(", second!(), ")?$");
-
-/// `chrono::NaiveDateTime` and `jiff::civil::DateTime`.
-const DATE_TIME: &str = concat!("^", date!(), "T", hour_and_minute!(), second!(), "$");
+const HOUR_AND_MINUTE: &str = "([01][0-9]|2[0-3]):[0-5][0-9]";
+const SECOND: &str = r":([0-5][0-9]|60)(\.[0-9]{1,9})?";
 
 macro_rules! time_and_offset {
     () => {
@@ -72,28 +39,29 @@ pub const OF_TIMES: [&str; 2] = [TIMESTAMP, TIME_OF_KUBERNETES];
 
 /// Bounds a string whose format says how it is read, unless the user has bounded it.
 pub(super) fn bound(schema: &mut Object) {
-    let is_string = schema.get("type").is_some_and(|kind| kind == "string");
-    let is_bounded = ["anyOf", "enum", "pattern"]
-        .iter()
-        .any(|key| schema.contains_key(*key));
-    if !is_string || is_bounded {
+    let mut bounds = ["anyOf", "enum", "pattern"].into_iter();
+    if text_of(schema, "type") != "string" || bounds.any(|key| schema.contains_key(key)) {
         return;
     }
-    let Some(format) = schema.get("format").and_then(|format| format.as_str()) else {
-        return;
-    };
-    let (key, value) = match format {
-        "ip" => (
-            "anyOf",
-            json!([
-                { "format": "ipv4", "pattern": IPV4 },
-                { "format": "ipv6" },
-            ]),
-        ),
-        "ipv4" => ("pattern", json!(IPV4)),
+    // `Ipv4Addr`. The format alone accepts `010.0.0.1` and `::ffff:10.0.0.1`.
+    let ipv4 = format!(r"^({OCTET}\.){{3}}{OCTET}$");
+    let (key, value) = match text_of(schema, "format") {
+        "ip" => {
+            let either = json!([{ "format": "ipv4", "pattern": ipv4 }, { "format": "ipv6" }]);
+            ("anyOf", either)
+        }
+        "ipv4" => ("pattern", json!(ipv4)),
         "date-time" => ("pattern", json!(TIMESTAMP)),
-        "partial-time" => ("pattern", json!(TIME)),
-        "partial-date-time" => ("pattern", json!(DATE_TIME)),
+        // `chrono::NaiveTime` and `jiff::civil::Time`.
+        "partial-time" => {
+            let time = format!("^{HOUR_AND_MINUTE}({SECOND})?$");
+            ("pattern", json!(time))
+        }
+        // `chrono::NaiveDateTime` and `jiff::civil::DateTime`.
+        "partial-date-time" => {
+            let date_time = format!("^{DATE}T{HOUR_AND_MINUTE}{SECOND}$");
+            ("pattern", json!(date_time))
+        }
         _ => return,
     };
     schema.insert(key.to_owned(), value);

@@ -67,10 +67,6 @@ pub(super) fn tidy(schema: &mut Object) {
         // A doc comment that is a heading. `kubectl explain` shows no titles.
         schema.entry("description").or_insert(title);
     }
-    if schema.get("default") == Some(&Value::Null) {
-        // Absent and null are the same `None`.
-        schema.remove("default");
-    }
     if let Some(properties) = schema.get_mut("properties").and_then(Value::as_object_mut) {
         properties.sort_keys();
     }
@@ -78,7 +74,9 @@ pub(super) fn tidy(schema: &mut Object) {
         required.sort_by(|left, right| left.as_str().cmp(&right.as_str()));
         required.dedup();
     }
-    schema.retain(|key, _| is_among(KEYWORDS, key));
+    // Absent and null are the same `None`.
+    let is_none = |key: &str, value: &Value| key == "default" && value.is_null();
+    schema.retain(|key, value| is_among(KEYWORDS, key) && !is_none(key, value));
 }
 
 /// An alternative may only restrict what the node itself describes.
@@ -92,17 +90,11 @@ fn tidy_member(member: &mut Object) {
 }
 
 fn tidy_maps(schema: &mut Object) {
-    match schema.get("additionalProperties") {
-        // `deny_unknown_fields`: the API server drops unknown fields anyway.
-        Some(Value::Bool(false)) => {
-            schema.remove("additionalProperties");
-        }
+    // `deny_unknown_fields`: the API server drops unknown fields anyway.
+    schema.retain(|key, value| key != "additionalProperties" || *value != false);
+    if let Some(values @ Value::Bool(true)) = schema.get_mut("additionalProperties") {
         // A map of JSON values, as controller-gen writes it. A bare `true` would empty the values.
-        Some(Value::Bool(true)) => {
-            let anything = json!({ "x-kubernetes-preserve-unknown-fields": true });
-            schema.insert("additionalProperties".to_owned(), anything);
-        }
-        _ => {}
+        *values = json!({ "x-kubernetes-preserve-unknown-fields": true });
     }
     // kube's `StructMerge` writes a keyword that CRDs do not have: they use one for maps and structs.
     if let Some(merge) = schema.remove("x-kubernetes-struct-type") {
@@ -116,9 +108,9 @@ fn tidy_sets(schema: &mut Object) {
         let is_scalar = matches!(text_of(item, "type"), "string" | "integer" | "boolean");
         is_scalar && item.get("nullable").is_none()
     });
-    if is_true(schema, "uniqueItems") && is_scalar && !schema.contains_key("x-kubernetes-list-type")
-    {
-        schema.insert("x-kubernetes-list-type".to_owned(), json!("set"));
+    if is_true(schema, "uniqueItems") && is_scalar {
+        let merge = schema.entry("x-kubernetes-list-type");
+        merge.or_insert(json!("set"));
     }
 }
 
@@ -134,27 +126,18 @@ fn tidy_formats(schema: &mut Object) {
         Some("string") | None => is_among(STRING_FORMATS, &format.replace('-', "")),
         _ => false,
     };
-    if known {
-        refuse_lists(schema);
-        return;
-    }
-    // schemars bounds the smaller integers. A value beyond `u32` would stop the operator's watch.
-    let bound = (format == "uint32").then_some(u32::MAX);
-    schema.remove("format");
-    if let Some(bound) = bound
-        && !schema.contains_key("maximum")
-    {
-        schema.insert("maximum".to_owned(), bound.into());
-    }
-}
-
-/// Refuses lists: if a string has a format, the API server also accepts a list in its place, which no
-/// operator can read.
-///
-/// Source: `typeValidator.Validate` in kube-openapi's `pkg/validation/validate/type.go`, which accepts a
-/// slice if there is a format. Values other than lists have no items to count.
-fn refuse_lists(schema: &mut Object) {
-    if schema.get("type").is_some_and(|kind| kind == "string") {
+    if !known {
+        // schemars bounds the smaller integers. A value beyond `u32` would stop the operator's watch.
+        if format == "uint32" {
+            schema.entry("maximum").or_insert(u32::MAX.into());
+        }
+        schema.remove("format");
+    } else if text_of(schema, "type") == "string" {
+        // Refuses lists: if a string has a format, the API server also accepts a list in its place, which no
+        // operator can read. Values other than lists have no items to count.
+        //
+        // Source: `typeValidator.Validate` in kube-openapi's `pkg/validation/validate/type.go`, which accepts a
+        // slice if there is a format.
         schema.insert("minItems".to_owned(), 1.into());
         schema.insert("maxItems".to_owned(), 0.into());
     }

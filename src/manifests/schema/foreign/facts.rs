@@ -6,7 +6,7 @@
 use serde_json::json;
 
 use super::super::Object;
-use super::set;
+use super::{field_mut, make_optional, set};
 use crate::manifests::json::{field_of, requires};
 
 const FACTS: &str = include_str!("kubernetes.txt");
@@ -16,10 +16,8 @@ const FACTS: &str = include_str!("kubernetes.txt");
 /// A field that is missing in the schema belongs to another version of Kubernetes.
 pub(super) fn add(definition: &str, schema: &mut Object) {
     let facts = FACTS.lines();
-    for rest in facts.filter_map(|line| line.strip_prefix(definition)) {
-        let Some((path, fact)) = rest.split_once(' ') else {
-            continue;
-        };
+    let facts = facts.filter_map(|line| line.strip_prefix(definition)?.split_once(' '));
+    for (path, fact) in facts {
         if path.is_empty() {
             add_merging(schema, fact);
         } else if let Some(field) = path.strip_prefix('.') {
@@ -29,14 +27,14 @@ pub(super) fn add(definition: &str, schema: &mut Object) {
 }
 
 fn add_to_field(schema: &mut Object, field: &str, fact: &str) {
-    let Some(property) = super::field_mut(schema, field) else {
+    let Some(property) = field_mut(schema, field) else {
         return;
     };
     let default = fact.strip_prefix("default ");
     if let Some(default) = default.and_then(|json| serde_json::from_str(json).ok()) {
         set(property, "default", default);
         property.sort_keys();
-        super::make_optional(schema, field);
+        make_optional(schema, field);
     } else {
         add_merging(property, fact);
         property.sort_keys();
@@ -66,9 +64,7 @@ fn add_merging(schema: &mut Object, fact: &str) {
 /// A few of Kubernetes' own lists have keys that may be missing, such as the `secrets` of a
 /// ServiceAccount.
 fn is_key(list: &Object, key: &str) -> bool {
-    let Some(items) = list.get("items") else {
-        return false;
-    };
     let has_default = |field: &Object| field.contains_key("default");
-    requires(items, key) || field_of(items, key).is_some_and(has_default)
+    let items = list.get("items");
+    items.is_some_and(|it| requires(it, key) || field_of(it, key).is_some_and(has_default))
 }
