@@ -49,12 +49,11 @@ pub fn find(text: &str, group: &str, version: &str, kind: &str) -> Result<Extern
             kinds.push(format!("{its_group} {its_kind}"));
             continue;
         }
-        let name = |it: &Value| text_of(it, "name").to_owned();
-        let mut served = list_of(spec, "versions")
-            .iter()
-            .filter(|it| it["served"] == true);
+        let served = list_of(spec, "versions").iter();
+        let served = served.filter(|it| it["served"] == true);
         let Some(found) = served.clone().find(|it| it["name"] == version) else {
-            return Err(Absent::NoVersion(served.by_ref().map(name).collect()));
+            let names = served.map(|it| text_of(it, "name").to_owned());
+            return Err(Absent::NoVersion(names.collect()));
         };
         let schema = &found["schema"]["openAPIV3Schema"];
         return Ok(ExternalCrd {
@@ -78,35 +77,29 @@ fn documents(text: &str) -> Vec<String> {
             last.push('\n');
         }
     }
+    documents.retain(|it| !it.trim().is_empty());
     let trimmed = documents.iter().map(|it| it.trim_matches('\n'));
-    trimmed
-        .filter(|it| !it.trim().is_empty())
-        .map(|it| format!("{it}\n"))
-        .collect()
+    trimmed.map(|it| format!("{it}\n")).collect()
 }
 
 fn sample(schema: &Value, api_version: &str, kind: &str) -> Sample {
     let mut maker = Maker::default();
-    let mut object = Map::from_iter([
-        ("apiVersion".to_owned(), json!(api_version)),
-        ("kind".to_owned(), json!(kind)),
-        ("metadata".to_owned(), json!({ "name": "sample" })),
-    ]);
+    let mut object = json!({
+        "apiVersion": api_version, "kind": kind, "metadata": { "name": "sample" },
+    });
     let required = required(schema);
     for (name, schema) in fields_of(schema) {
         // Nearly every Rust type has a `spec` that is not optional.
         let is_wanted = name == "spec" || required.contains(&name.as_str());
-        if is_wanted && !object.contains_key(name) {
-            object.insert(name.clone(), maker.value(schema, name));
+        if is_wanted && object.get(name).is_none() {
+            object[name] = maker.value(schema, name);
         }
     }
     if has_rules(schema) {
-        maker.guessed.push("the object itself".to_owned());
+        maker.guess("the object itself");
     }
-    Sample {
-        object: Value::Object(object),
-        guessed: maker.guessed,
-    }
+    let guessed = maker.guessed;
+    Sample { object, guessed }
 }
 
 fn has_rules(schema: &Value) -> bool {
@@ -214,19 +207,13 @@ impl Maker {
             Some("uuid") => "123e4567-e89b-12d3-a456-426614174000",
             _ => "example",
         };
-        let length = |name: &str| {
-            schema[name]
-                .as_u64()
-                .and_then(|it| usize::try_from(it).ok())
-        };
+        let length = |name: &str| usize::try_from(schema[name].as_u64()?).ok();
         let least = length("minLength").unwrap_or(0);
         if schema.get("pattern").is_some() || least > LONGEST {
             self.guess(path);
         }
-        let mut text = text.to_owned();
-        while text.len() < least.min(LONGEST) {
-            text.push('e');
-        }
+        let width = least.min(LONGEST);
+        let mut text = format!("{text:e<width$}");
         if let Some(most) = length("maxLength") {
             text.truncate(most);
         }

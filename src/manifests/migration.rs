@@ -26,20 +26,26 @@ pub struct Migration<'a> {
 impl Migration<'_> {
     /// The file: comments with the commands to type, and the object for an API server that can migrate itself.
     pub fn text(&self) -> String {
-        let Self { kind, stored, .. } = self;
+        let (kind, stored, file) = (self.kind, self.stored, self.file);
         let older = self.older.join("`, `");
-        let first = if self.is_converted {
-            "the CRD is deployed and the operator, which converts them, has been rolled out"
-        } else {
-            "the CRD is deployed"
+        let rolled_out = match self.is_converted {
+            true => " and the operator, which converts them, has been rolled out",
+            false => "",
         };
         let s = if self.older.len() == 1 { "" } else { "s" };
+        let object = json!({
+            "apiVersion": "storagemigration.k8s.io/v1beta1",
+            "kind": "StorageVersionMigration",
+            "metadata": { "name": format!("{}-{stored}", self.crd()) },
+            "spec": { "resource": { "group": self.group, "resource": self.plural } },
+        });
+        // `--force`, since a migration by the API server runs only once.
         format!(
             "\
 # {GENERATED} manifests. Do not edit: it is deleted once `storedVersions` in PROJECT lists only `{stored}`.
 #
 # The stored version of {kind} is `{stored}`, and clusters may have objects that are stored in `{older}`.
-# Once {first}, type this for each of them, in the folder of PROJECT:
+# Once the CRD is deployed{rolled_out}, type this for each of them, in the folder of PROJECT:
 #
 #     {manual}
 #
@@ -50,7 +56,7 @@ impl Migration<'_> {
 # Where the cluster has StorageVersionMigration (Kubernetes 1.35 or newer, with its feature gate and its API
 # version enabled), this does the same:
 #
-#     {by_server}
+#     kubectl replace --force -f {file} && kubectl wait --for=condition=Succeeded --timeout=10m -f {file} && {prune}
 #
 # Rely only on the success of that line: Kubernetes 1.36 prunes `status.storedVersions` after a failure, too.
 #
@@ -58,8 +64,8 @@ impl Migration<'_> {
 # then, kbr does not let you remove the version{s}.
 {object}",
             manual = self.manual(),
-            by_server = self.by_server(),
-            object = yaml::write(&self.object()),
+            prune = self.prune(),
+            object = yaml::write(&object),
         )
     }
 
@@ -74,25 +80,15 @@ impl Migration<'_> {
     /// conflict with concurrent writes of an operator, and it does not recreate objects that were deleted
     /// meanwhile. The CRD is patched as well because kubectl fails if there is nothing to patch.
     fn manual(&self) -> String {
-        let Self { plural, group, .. } = self;
-        let (stored, crd_file) = (self.stored, self.crd_file);
-        let everywhere = if self.is_cluster_scoped {
-            ""
-        } else {
-            " --all-namespaces"
+        let (plural, group, stored) = (self.plural, self.group, self.stored);
+        let everywhere = match self.is_cluster_scoped {
+            true => "",
+            false => " --all-namespaces",
         };
         format!(
             "kubectl get {plural}.{stored}.{group}{everywhere} -o json > objects.json && \
-             kubectl patch -f {crd_file} -f objects.json --type=merge -p '{{}}' && {}",
-            self.prune()
-        )
-    }
-
-    /// Commands for an API server that can migrate itself; `--force`, since a migration runs only once.
-    fn by_server(&self) -> String {
-        let file = self.file;
-        format!(
-            "kubectl replace --force -f {file} && kubectl wait --for=condition=Succeeded --timeout=10m -f {file} && {}",
+             kubectl patch -f {} -f objects.json --type=merge -p '{{}}' && {}",
+            self.crd_file,
             self.prune()
         )
     }
@@ -101,15 +97,6 @@ impl Migration<'_> {
         let patch = json!({ "status": { "storedVersions": [self.stored] } });
         let crd = self.crd();
         format!("kubectl patch crd {crd} --subresource=status --type=merge -p '{patch}'")
-    }
-
-    fn object(&self) -> serde_json::Value {
-        json!({
-            "apiVersion": "storagemigration.k8s.io/v1beta1",
-            "kind": "StorageVersionMigration",
-            "metadata": { "name": format!("{}-{}", self.crd(), self.stored) },
-            "spec": { "resource": { "group": self.group, "resource": self.plural } },
-        })
     }
 }
 
