@@ -37,9 +37,8 @@ pub fn endless(types: &[Declared]) -> Vec<&Declared> {
             if one.mentions.contains(&declared.name) {
                 return true;
             }
-            let inner = types
-                .iter()
-                .filter(|inner| one.mentions.contains(&inner.name));
+            let mentioned = |inner: &&Declared| one.mentions.contains(&inner.name);
+            let inner = types.iter().filter(mentioned);
             open.extend(inner.filter(|inner| seen.insert(&inner.name)));
         }
         false
@@ -69,22 +68,17 @@ fn find<'t>(name: &str, modules: &[&str], types: &'t [Declared]) -> Option<&'t D
     let named = || types.iter().filter(|declared| declared.name == name);
     let is_inside = |declared: &&Declared| {
         let mut parts = declared.path.trim_end_matches(".rs").split('/');
-        modules
-            .iter()
-            .all(|module| parts.any(|part| part == *module))
+        let mut modules = modules.iter();
+        modules.all(|module| parts.any(|part| part == *module))
     };
-    let alike = |found: Vec<&'t Declared>| {
-        let first = *found.first()?;
-        let is_alike = |other: &&Declared| {
-            (&other.variants, other.is_documented) == (&first.variants, first.is_documented)
-        };
-        found.iter().all(is_alike).then_some(first)
-    };
-    let inside: Vec<_> = named().filter(is_inside).collect();
-    match inside.is_empty() {
-        true => alike(named().collect()),
-        false => alike(inside),
+    let mut found: Vec<&Declared> = named().filter(is_inside).collect();
+    if found.is_empty() {
+        found.extend(named());
     }
+    let facts = |one: &'t Declared| (&one.variants, one.is_documented);
+    let first = *found.first()?;
+    let are_alike = found.iter().all(|&other| facts(other) == facts(first));
+    are_alike.then_some(first)
 }
 
 /// Sorts the values of an enum without content in the order of its variants.
@@ -94,12 +88,11 @@ fn order(definition: &mut Value, variants: &[String]) {
     };
     let mut values = Vec::new();
     for member in members {
-        match (
-            member.get("const"),
-            member.get("enum").and_then(Value::as_array),
-        ) {
+        match (member.get("const"), member.get("enum")) {
             (Some(value), None) => values.push((value.clone(), member.get("description").cloned())),
-            (None, Some(all)) => values.extend(all.iter().map(|value| (value.clone(), None))),
+            (None, Some(Value::Array(all))) => {
+                values.extend(all.iter().map(|value| (value.clone(), None)));
+            }
             _ => return,
         }
     }
@@ -107,8 +100,7 @@ fn order(definition: &mut Value, variants: &[String]) {
         let value = plain(value.as_str()?);
         variants.iter().position(|variant| plain(variant) == value)
     };
-    let places: Option<Vec<usize>> = values.iter().map(|(value, _)| place(value)).collect();
-    if places.is_none() {
+    if values.iter().any(|(value, _)| place(value).is_none()) {
         return;
     }
     values.sort_by_key(|(value, _)| place(value));

@@ -63,26 +63,16 @@ fn resource(crd: &CrdDocument, prefix: &str) -> Option<Value> {
 
 fn metrics(kind: &str, schema: &Value) -> Vec<Value> {
     let a = article(kind);
-    let of_metadata =
-        |name: &str, field: &str, help: String| gauge(name, &["metadata", field], &help);
+    let created = format!("Unix time at which {a} {kind} was created");
+    let deleted = format!(
+        "Unix time at which the deletion of {a} {kind} was requested, while it still exists"
+    );
+    let generation = format!("metadata.generation of {a} {kind}");
+    let of_metadata = |name: &str, field: &str, help: &str| gauge(name, ["metadata", field], help);
     let mut metrics = vec![
-        of_metadata(
-            "created",
-            "creationTimestamp",
-            format!("Unix time at which {a} {kind} was created"),
-        ),
-        of_metadata(
-            "deletion_timestamp",
-            "deletionTimestamp",
-            format!(
-                "Unix time at which the deletion of {a} {kind} was requested, while it still exists"
-            ),
-        ),
-        of_metadata(
-            "metadata_generation",
-            "generation",
-            format!("metadata.generation of {a} {kind}"),
-        ),
+        of_metadata("created", "creationTimestamp", &created),
+        of_metadata("deletion_timestamp", "deletionTimestamp", &deleted),
+        of_metadata("metadata_generation", "generation", &generation),
     ];
     let mut names = BTreeSet::new();
     for part in ["spec", "status"] {
@@ -91,7 +81,7 @@ fn metrics(kind: &str, schema: &Value) -> Vec<Value> {
                 ("status", "conditions") => "status_condition".to_owned(),
                 _ => format!("{part}_{}", snake_case(field)),
             };
-            let metric = metric(&name, &[part, field], schema);
+            let metric = metric(&name, [part, field], schema);
             metrics.extend(metric.filter(|_| names.insert(name)));
         }
     }
@@ -99,10 +89,8 @@ fn metrics(kind: &str, schema: &Value) -> Vec<Value> {
 }
 
 /// The metric of one field, if there is one.
-fn metric(name: &str, path: &[&str], schema: &Value) -> Option<Value> {
-    let &[part, field] = path else {
-        return None;
-    };
+fn metric(name: &str, path: [&str; 2], schema: &Value) -> Option<Value> {
+    let [part, field] = path;
     // kube-state-metrics takes parts of a path such as `[a=b]` for a search.
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "_-.".contains(c);
     if !field.chars().all(is_plain) {
@@ -137,7 +125,7 @@ fn metric(name: &str, path: &[&str], schema: &Value) -> Option<Value> {
     }
 }
 
-fn gauge(name: &str, path: &[&str], help: &str) -> Value {
+fn gauge(name: &str, path: [&str; 2], help: &str) -> Value {
     json!({ "name": name, "help": help, "each": { "type": "Gauge", "gauge": { "path": path } } })
 }
 
@@ -146,22 +134,16 @@ fn state_set(name: &str, help: &str, states: Value) -> Value {
 }
 
 /// The path, and the first sentence of the description.
-fn help(path: &[&str], schema: &Value) -> String {
+fn help(path: [&str; 2], schema: &Value) -> String {
     let path = path.join(".");
-    let description = schema["description"].as_str().unwrap_or_default();
-    let paragraph = description
-        .trim()
-        .lines()
-        .take_while(|line| !line.trim().is_empty());
+    let lines = text_of(schema, "description").trim().lines();
+    let paragraph = lines.take_while(|line| !line.trim().is_empty());
     let words: Vec<&str> = paragraph.flat_map(str::split_whitespace).collect();
     let words = words.join(" ");
-    match words
-        .split(". ")
-        .next()
-        .map(|first| first.trim_end_matches('.'))
-    {
-        None | Some("") => path,
-        Some(sentence) => format!("{path}: {sentence}"),
+    let first = words.split(". ").next().unwrap_or_default();
+    match first.trim_end_matches('.') {
+        "" => path,
+        sentence => format!("{path}: {sentence}"),
     }
 }
 

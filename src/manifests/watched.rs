@@ -42,7 +42,7 @@ impl Watched {
     pub fn read(text: Option<&str>, own: &str) -> Result<Self, MarkerError> {
         let Some(text) = text else {
             let help = "restore it from version control: it names the namespaces to watch";
-            return Err(location(1, 1).error("there is no such file", help));
+            return Err(location(None).error("there is no such file", help));
         };
         let variables = variables(text)?;
         let at = position(text);
@@ -53,18 +53,16 @@ impl Watched {
             };
             return Err(at.error(message, OF_POD));
         };
-        let value = match (variable.get("value"), variable.get("valueFrom")) {
-            (Some(Value::String(value)), None) => value,
+        match (variable.get("value"), variable.get("valueFrom")) {
+            (Some(Value::String(value)), None) => Self::parse(value, own, &at),
             (None, Some(from)) if from["fieldRef"]["fieldPath"] == "metadata.namespace" => {
-                return Ok(Self::own());
+                Ok(Self::own())
             }
             _ => {
-                let message =
-                    format!("`{VARIABLE}` names no namespaces that roles can be made for");
-                return Err(at.error(message, OF_POD));
+                let problem = "names no namespaces that roles can be made for";
+                Err(at.error(format!("`{VARIABLE}` {problem}"), OF_POD))
             }
-        };
-        Self::parse(value, own, &at)
+        }
     }
 
     fn parse(value: &str, own: &str, at: &Location) -> Result<Self, MarkerError> {
@@ -95,10 +93,8 @@ fn variables(text: &str) -> Result<Vec<Value>, MarkerError> {
     let mut found = Vec::new();
     for document in serde_yaml::Deserializer::from_str(text) {
         let document = Value::deserialize(document).map_err(|error| {
-            let (line, column) = error
-                .location()
-                .map_or((1, 1), |at| (at.line(), at.column()));
-            location(line, column).error(format!("it is not YAML: {error}"), "fix it")
+            let at = error.location().map(|at| (at.line(), at.column()));
+            location(at).error(format!("it is not YAML: {error}"), "fix it")
         })?;
         if document["kind"] != "Deployment" {
             continue;
@@ -106,11 +102,8 @@ fn variables(text: &str) -> Result<Vec<Value>, MarkerError> {
         let containers = items(&document["spec"]["template"]["spec"]["containers"]);
         let managers = containers.filter(|container| container["name"] == CONTAINER);
         let variables = managers.flat_map(|container| items(&container["env"]));
-        found.extend(
-            variables
-                .filter(|variable| variable["name"] == VARIABLE)
-                .cloned(),
-        );
+        let wanted = variables.filter(|variable| variable["name"] == VARIABLE);
+        found.extend(wanted.cloned());
     }
     Ok(found)
 }
@@ -123,15 +116,15 @@ fn items(list: &Value) -> impl Iterator<Item = &Value> {
 fn position(text: &str) -> Location {
     let lines = text.lines().enumerate();
     let mut lines = lines.filter(|(_, line)| !line.trim_start().starts_with('#'));
-    let found = lines.find_map(|(at, line)| {
+    location(lines.find_map(|(at, line)| {
         let before = line.split_once(VARIABLE)?.0;
         Some((at + 1, before.chars().count() + 1))
-    });
-    let (line, column) = found.unwrap_or((1, 1));
-    location(line, column)
+    }))
 }
 
-fn location(line: usize, column: usize) -> Location {
+/// A line and a column of the file, or its beginning.
+fn location(at: Option<(usize, usize)>) -> Location {
+    let (line, column) = at.unwrap_or((1, 1));
     Location {
         path: MANAGER.to_owned(),
         line,
