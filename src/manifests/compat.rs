@@ -51,22 +51,15 @@ impl fmt::Display for Difference {
     }
 }
 
-/// Collects what changed in one CRD, or in one version of it.
+/// Collects what changed: now in the CRD of that name, or in that version of it.
+#[derive(Default)]
 struct Differences<'a> {
     crd: &'a str,
     version: Option<&'a str>,
-    found: &'a mut Vec<Difference>,
+    found: Vec<Difference>,
 }
 
-impl<'a> Differences<'a> {
-    fn of(crd: &'a Value, found: &'a mut Vec<Difference>) -> Self {
-        Self {
-            crd: name(crd),
-            version: None,
-            found,
-        }
-    }
-
+impl Differences<'_> {
     fn add(
         &mut self,
         is_break: bool,
@@ -92,31 +85,22 @@ impl<'a> Differences<'a> {
         self.add(false, path, what, reason);
     }
 
-    /// A property that is switched off, which is a break, or on. Each with what happened and its reason.
-    fn switch(&mut self, path: &str, [was, is]: [bool; 2], off: [&str; 2], on: [&str; 2]) {
-        match (was, is) {
-            (true, false) => self.breaks(path, off[0], off[1]),
-            (false, true) => self.safe(path, on[0], on[1]),
+    /// A property that is switched off, which is a break, or on; and the reason for each.
+    fn switch(&mut self, path: &str, was_is: [bool; 2], what: &str, off: &str, on: &str) {
+        match was_is {
+            [true, false] => self.breaks(path, what, off),
+            [false, true] => self.safe(path, what, on),
             _ => {}
-        }
-    }
-
-    /// Collects what changed in one version.
-    fn in_version<'v>(&'v mut self, version: &'v str) -> Differences<'v> {
-        Differences {
-            version: Some(version),
-            crd: self.crd,
-            found: self.found,
         }
     }
 }
 
 /// Everything that changed from `old` to `new`, in the order of the old documents.
 pub fn compare(old: &[Value], new: &[Value]) -> Vec<Difference> {
-    let mut found = Vec::new();
+    let mut changes = Differences::default();
     let named = |crds: &[Value], crd: &Value| crds.iter().position(|it| name(it) == name(crd));
     for crd in old {
-        let mut changes = Differences::of(crd, &mut found);
+        (changes.crd, changes.version) = (name(crd), None);
         match named(new, crd) {
             Some(at) => of_crd(crd, &new[at], &mut changes),
             None => changes.breaks(
@@ -127,67 +111,60 @@ pub fn compare(old: &[Value], new: &[Value]) -> Vec<Difference> {
         }
     }
     for crd in new.iter().filter(|crd| named(old, crd).is_none()) {
-        Differences::of(crd, &mut found).safe("", "crd-added", "the CRD is new");
+        (changes.crd, changes.version) = (name(crd), None);
+        changes.safe("", "crd-added", "the CRD is new");
     }
-    found
+    changes.found
 }
 
 fn name(crd: &Value) -> &str {
     text_of(crd, "/metadata/name")
 }
 
-fn of_crd(old: &Value, new: &Value, changes: &mut Differences<'_>) {
-    if text_of(old, "/spec/scope") != text_of(new, "/spec/scope") {
-        let (was, is) = (text_of(old, "/spec/scope"), text_of(new, "/spec/scope"));
+fn of_crd<'a>(old: &'a Value, new: &'a Value, changes: &mut Differences<'a>) {
+    let [was, is] = [old, new].map(|crd| text_of(crd, "/spec/scope"));
+    if was != is {
         let reason = format!("the scope was {was} and is {is}: the API server refuses the change");
         changes.breaks("", "scope", reason);
     }
     names(old, new, changes);
-    let converts = |crd: &Value| text_of(crd, "/spec/conversion/strategy") == "Webhook";
-    changes.switch(
-        "",
-        [converts(old), converts(new)],
-        [
+    let converts = [old, new].map(|it| text_of(it, "/spec/conversion/strategy") == "Webhook");
+    match converts {
+        [true, false] => changes.breaks(
+            "",
             "conversion-removed",
             "objects are no longer converted by a webhook: fields that differ between versions are lost",
-        ],
-        ["conversion-added", "a webhook converts objects"],
-    );
-    stored(old, new, converts(new), changes);
+        ),
+        [false, true] => changes.safe("", "conversion-added", "a webhook converts objects"),
+        _ => {}
+    }
+    stored(old, new, converts[1], changes);
     for version in list_of(old, "/spec/versions") {
         let name = text_of(version, "name");
-        let mut of_version = changes.in_version(name);
-        match version_of(new, name) {
-            Some(new) => self::version(version, new, &mut of_version),
-            None => {
-                let (is_break, means) = match () {
-                    () if is_true(version, "served") => (
-                        true,
-                        ": its clients fail, and objects that are stored in it cannot be read",
-                    ),
-                    () if may_be_stored(old, version) => {
-                        (true, ": objects that are stored in it cannot be read")
-                    }
-                    () => (false, ", and was not served"),
-                };
-                let reason = format!("the version is removed{means}");
-                of_version.add(is_break, "", "version-removed", reason);
-            }
+        changes.version = Some(name);
+        if let Some(new) = version_of(new, name) {
+            self::version(version, new, changes);
+            continue;
         }
+        let is_served = is_true(version, "served");
+        // Whether objects may be stored in it.
+        let is_stored = is_true(version, "storage")
+            || list_of(old, "/status/storedVersions").contains(&version["name"]);
+        let means = match is_stored {
+            _ if is_served => ": its clients fail, and objects that are stored in it cannot be read",
+            true => ": objects that are stored in it cannot be read",
+            false => ", and was not served",
+        };
+        let reason = format!("the version is removed{means}");
+        changes.add(is_served || is_stored, "", "version-removed", reason);
     }
     for version in list_of(new, "/spec/versions") {
         let name = text_of(version, "name");
+        changes.version = Some(name);
         if version_of(old, name).is_none() {
-            let mut of_version = changes.in_version(name);
-            of_version.safe("", "version-added", "the version is new");
+            changes.safe("", "version-added", "the version is new");
         }
     }
-}
-
-/// Whether objects may be stored in that version of the CRD.
-fn may_be_stored(crd: &Value, version: &Value) -> bool {
-    let stored = list_of(crd, "/status/storedVersions");
-    is_true(version, "storage") || stored.contains(&version["name"])
 }
 
 fn version_of<'a>(crd: &'a Value, name: &str) -> Option<&'a Value> {
@@ -226,12 +203,10 @@ fn names(old: &Value, new: &Value, changes: &mut Differences<'_>) {
 
 /// What happens to objects when the stored version changes.
 fn stored(old: &Value, new: &Value, is_converted: bool, changes: &mut Differences<'_>) {
-    let is_stored = |version: &&Value| is_true(version, "storage");
-    let [old_versions, new_versions] = [old, new].map(|crd| list_of(crd, "/spec/versions"));
-    let (Some(was), Some(is)) = (
-        old_versions.iter().find(is_stored),
-        new_versions.iter().find(is_stored),
-    ) else {
+    let [Some(was), Some(is)] = [old, new].map(|crd| {
+        let mut versions = list_of(crd, "/spec/versions").iter();
+        versions.find(|version| is_true(version, "storage"))
+    }) else {
         return;
     };
     let (from, to) = (text_of(was, "name"), text_of(is, "name"));
@@ -253,16 +228,16 @@ fn stored(old: &Value, new: &Value, is_converted: bool, changes: &mut Difference
 }
 
 fn version(old: &Value, new: &Value, changes: &mut Differences<'_>) {
-    changes.switch(
-        "",
-        [old, new].map(|it| is_true(it, "served")),
-        [
-            "version-unserved",
-            "the version is no longer served: its clients fail",
-        ],
-        ["version-served", "the version is served"],
-    );
-    if !is_true(old, "deprecated") && is_true(new, "deprecated") {
+    let both = |key: &str| [old, new].map(|it| is_true(it, key));
+    match both("served") {
+        [true, false] => {
+            let reason = "the version is no longer served: its clients fail";
+            changes.breaks("", "version-unserved", reason);
+        }
+        [false, true] => changes.safe("", "version-served", "the version is served"),
+        _ => {}
+    }
+    if both("deprecated") == [false, true] {
         let reason = "the version is deprecated: clients are warned";
         changes.safe("", "deprecated", reason);
     }
@@ -270,8 +245,7 @@ fn version(old: &Value, new: &Value, changes: &mut Differences<'_>) {
         changes.safe("", "columns", "`kubectl get` shows other columns");
     }
     subresources(old, new, changes);
-    let was = list_of(old, "selectableFields");
-    let is = list_of(new, "selectableFields");
+    let [was, is] = [old, new].map(|it| list_of(it, "selectableFields"));
     for field in was.iter().filter(|field| !is.contains(field)) {
         let path = text_of(field, "jsonPath").trim_start_matches('.');
         let reason = "objects can no longer be selected by the field";
@@ -284,7 +258,7 @@ fn version(old: &Value, new: &Value, changes: &mut Differences<'_>) {
     }
     let schema = "/schema/openAPIV3Schema";
     if let (Some(old), Some(new)) = (old.pointer(schema), new.pointer(schema)) {
-        schema::compare(old, new, changes);
+        schema::node("", old, new, changes);
     }
 }
 

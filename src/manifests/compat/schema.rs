@@ -21,11 +21,7 @@ const LIST_TYPE: &str = "x-kubernetes-list-type";
 const LIST_KEYS: &str = "x-kubernetes-list-map-keys";
 const MAP_TYPE: &str = "x-kubernetes-map-type";
 
-/// What changed between two states of a version's schema.
-pub(super) fn compare(old: &Value, new: &Value, changes: &mut Differences<'_>) {
-    node("", old, new, changes);
-}
-
+/// What changed between two states of the schema of a field, or of a version if the path is empty.
 pub(super) fn node(path: &str, old: &Value, new: &Value, changes: &mut Differences<'_>) {
     if old == new {
         return;
@@ -40,20 +36,16 @@ pub(super) fn node(path: &str, old: &Value, new: &Value, changes: &mut Differenc
     changes.switch(
         path,
         both(FREE),
-        [
-            "unknown-fields",
-            "fields that the schema does not list are no longer kept",
-        ],
-        [
-            "unknown-fields",
-            "fields that the schema does not list are kept",
-        ],
+        "unknown-fields",
+        "fields that the schema does not list are no longer kept",
+        "fields that the schema does not list are kept",
     );
     changes.switch(
         path,
         both("nullable"),
-        ["null", "null is refused, or replaced by the default"],
-        ["null", "null is allowed"],
+        "null",
+        "null is refused, or replaced by the default",
+        "null is allowed",
     );
     bounds(path, old, new, changes);
     words(path, old, new, changes);
@@ -83,10 +75,7 @@ fn shape(schema: &Value) -> &str {
 fn limit(schema: &Value, key: &str, exclusive: &str) -> Option<(f64, bool)> {
     let value = schema.get(key)?.as_f64()?;
     let is_no_bound = exclusive.is_empty() && key.starts_with("min") && value == 0.0;
-    if is_no_bound {
-        return None;
-    }
-    Some((value, is_true(schema, exclusive)))
+    (!is_no_bound).then(|| (value, is_true(schema, exclusive)))
 }
 
 fn bounds(path: &str, old: &Value, new: &Value, changes: &mut Differences<'_>) {
@@ -150,11 +139,9 @@ fn words(path: &str, old: &Value, new: &Value, changes: &mut Differences<'_>) {
     changes.switch(
         path,
         [old, new].map(|it| it.get("enum").is_none()),
-        [
-            "values",
-            "only listed values are allowed: others are refused",
-        ],
-        ["values", "any value is allowed"],
+        "values",
+        "only listed values are allowed: others are refused",
+        "any value is allowed",
     );
     let (was, is) = (list_of(old, "enum"), list_of(new, "enum"));
     if was.is_empty() || is.is_empty() {
@@ -175,13 +162,6 @@ fn rule(rule: &Value) -> (&str, bool) {
     (text_of(rule, "rule"), is_true(rule, "optionalOldSelf"))
 }
 
-/// Whether a rule can use the old value in every evaluation. Such a rule can accept unchanged objects,
-/// and is assumed to do so.
-fn is_ratcheting(it: &Value) -> bool {
-    let (rule, is_optional) = rule(it);
-    is_optional && rule.contains("oldSelf")
-}
-
 fn rules(path: &str, old: &Value, new: &Value, changes: &mut Differences<'_>) {
     let pointer = "x-kubernetes-validations";
     let (was, is) = (list_of(old, pointer), list_of(new, pointer));
@@ -191,7 +171,9 @@ fn rules(path: &str, old: &Value, new: &Value, changes: &mut Differences<'_>) {
         let text = text_of(it, "rule").split_whitespace();
         let text = text.collect::<Vec<_>>().join(" ");
         let what = format!("rule-added {text}");
-        if is_ratcheting(it) {
+        let (rule, may_use_old) = rule(it);
+        // A rule that can use the old value in every evaluation can accept unchanged objects, and is assumed to.
+        if may_use_old && rule.contains("oldSelf") {
             let reason = format!("the rule `{text}` is new, and uses the old value");
             changes.safe(path, what, reason);
         } else {
@@ -252,13 +234,15 @@ fn others(path: &str, old: &Value, new: &Value, changes: &mut Differences<'_>) {
             changes.breaks(path, format!("keyword {key}"), reason);
         }
     }
-    for (key, _) in was.iter().filter(|(key, _)| !is_known(key)) {
-        if !is.contains_key(key) && key == "x-kubernetes-embedded-resource" {
+    for key in was.keys().filter(|key| !is_known(key)) {
+        let what = format!("keyword {key}");
+        if is.contains_key(key) {
+            continue;
+        } else if key == "x-kubernetes-embedded-resource" {
             let reason = "it is no longer an embedded object: parts of it are not kept";
-            changes.breaks(path, format!("keyword {key}"), reason);
-        } else if !is.contains_key(key) {
-            let reason = format!("`{key}` is removed");
-            changes.safe(path, format!("keyword {key}"), reason);
+            changes.breaks(path, what, reason);
+        } else {
+            changes.safe(path, what, format!("`{key}` is removed"));
         }
     }
 }
