@@ -68,7 +68,7 @@ pub fn run(cli: Cli, report: &Report) -> Result<()> {
     let format = |before: &str, after| toolchain::formatted(root, before, after);
     match cli.command {
         Command::Init(args) => init(&args, &run),
-        Command::Create(Create::Api(args)) => change(&run, |project, tree| {
+        Command::Create(Create::Api(args)) => change(&run, |project, _| {
             let parts = parts(project, &args, report)?;
             let crd = external::read(root, &args.external)?;
             create_api::plan(project.clone(), &args, parts, crd.as_deref())

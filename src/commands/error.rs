@@ -42,9 +42,12 @@ macro_rules! errors {
 
 errors! {
     {
-        #[error("{}", lines(.0))]
-        #[diagnostic(help("{}", helps(.0)))]
-        Several(#[related] Vec<Self>),
+        #[error("{}", lines(.errors))]
+        #[diagnostic(help("{}", helps(errors)))]
+        Several {
+            #[related]
+            errors: Vec<Self>,
+        },
         #[error("`{option}`: {}", .source.reason)]
         #[diagnostic(code("name"), help("{}", .source.remedy))]
         Name {
@@ -73,7 +76,9 @@ impl From<Vec<PlanError>> for Error {
     fn from(mut errors: Vec<PlanError>) -> Self {
         match errors.len() {
             1 => errors.remove(0).into(),
-            _ => Self::Several(errors.into_iter().map(Self::Plan).collect()),
+            _ => Self::Several {
+                errors: errors.into_iter().map(Self::Plan).collect(),
+            },
         }
     }
 }
@@ -90,7 +95,7 @@ impl Error {
         match errors.len() {
             0 => Ok(()),
             1 => Err(errors.remove(0)),
-            _ => Err(Self::Several(errors)),
+            _ => Err(Self::Several { errors }),
         }
     }
 }
