@@ -23,7 +23,7 @@
 //!    [`commands::delete`], [`commands::edit`], [`commands::rename`], [`commands::manifests`] and
 //!    [`commands::docs`] return the changes that they want, as a list of
 //!    [`plan::Change`]s: files rendered by [`templates`], each from a type of its own, lines for a [`marker`], documents of
-//!    [`manifests`]. [`scaffold`] is everything that a project model needs: a command adds or deletes the
+//!    [`manifests`]; [`article`] chooses "a" or "an" before a kind in both. [`scaffold`] is everything that a project model needs: a command adds or deletes the
 //!    difference between the scaffolds of the models before and after it. Paths
 //!    come from [`layout`], names of deployed objects from [`names::objects`], the lock file from [`lock`], the crate
 //!    that each project contains from [`vendored`].

@@ -151,7 +151,9 @@ fn of_crd<'a>(old: &'a Value, new: &'a Value, changes: &mut Differences<'a>) {
         let is_stored = is_true(version, "storage")
             || list_of(old, "/status/storedVersions").contains(&version["name"]);
         let means = match is_stored {
-            _ if is_served => ": its clients fail, and objects that are stored in it cannot be read",
+            _ if is_served => {
+                ": its clients fail, and objects that are stored in it cannot be read"
+            }
             true => ": objects that are stored in it cannot be read",
             false => ", and was not served",
         };

@@ -191,6 +191,7 @@ fn spec_fields(project: &Project, resource: &Resource) -> &'static str {
     let api = project.api(resource.group.as_ref(), &resource.version, &resource.kind);
     match api.and_then(Resource::image) {
         Some(_) => "size, image",
-        None => "foo",
+        // Clippy disallows a variable named `foo`.
+        None => "foo: value",
     }
 }

@@ -238,16 +238,16 @@ fn a_conversion_alone_lists_no_manifests() {
 fn a_converter_names_every_field_that_was_scaffolded() {
     let sandbox = Sandbox::with_project();
     for line in [
-        "create api --group batch --version v1 --kind Box --image box:1",
-        "create api --group batch --version v2 --kind Box --controller=false",
-        "create webhook --group batch --version v1 --kind Box --conversion --spoke v2",
+        "create api --group batch --version v1 --kind Cache --image cache:1",
+        "create api --group batch --version v2 --kind Cache --controller=false",
+        "create webhook --group batch --version v1 --kind Cache --conversion --spoke v2",
     ] {
         sandbox.kbr(line).success();
     }
-    let converter = sandbox.read("src/webhook/v2/box_converter.rs");
+    let converter = sandbox.read("src/webhook/v2/cache_converter.rs");
     for part in [
-        "    let v1::BoxSpec { size, image } = spec;\n    v2::BoxSpec { foo }\n",
-        "    let v2::BoxSpec { foo } = spec;\n    v1::BoxSpec { size, image }\n",
+        "    let v1::CacheSpec { size, image } = spec;\n    v2::CacheSpec { foo: value }\n",
+        "    let v2::CacheSpec { foo: value } = spec;\n    v1::CacheSpec { size, image }\n",
     ] {
         assert!(converter.contains(part), "{part}: {converter}");
     }

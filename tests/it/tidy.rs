@@ -138,7 +138,9 @@ fn imports_point_down_the_flow() {
         ("tree", &["error", "templates"]),
         (
             "manifests",
-            &["error", "layout", "marker", "names", "rust", "yaml"],
+            &[
+                "article", "error", "layout", "marker", "names", "rust", "yaml",
+            ],
         ),
         (
             "rendered",

@@ -202,6 +202,7 @@ fn dangling(files: &BTreeMap<String, String>) -> Vec<String> {
 /// Whether `name` may refer to an item.
 fn names_of(item: &Item, name: &str) -> bool {
     match item {
+        Item::Const(item) => item.ident == name,
         Item::Mod(item) => item.ident == name,
         Item::Fn(item) => item.sig.ident == name,
         Item::Struct(item) => item.ident == name,

@@ -156,7 +156,11 @@ const RESOLVED: &[Edit] = &[
         "    Vec::new()\n",
         "    tracing::debug!(\"validated\");\n    Vec::new()\n",
     ),
-    (WEBHOOKS[2], "{ foo }", "{ foo, tolerance }"),
+    (
+        WEBHOOKS[2],
+        "{ foo: value }",
+        "{\n        foo: value,\n        tolerance,\n    }",
+    ),
     (
         WEBHOOKS[2],
         "        conditions,\n",

@@ -34,6 +34,8 @@ fn refusal(response: Result<DynamicObject, Error>) -> (Vec<(String, String)>, St
     };
     assert_eq!(status.code, 422, "{status:?}");
     let causes = status.details.as_ref().unwrap().causes.iter();
+    // The API server adds a cause without a field to say which rules it did not check.
+    let causes = causes.filter(|cause| cause.field != "<nil>");
     let causes = causes.map(|cause| (cause.field.clone(), cause.reason.clone()));
     (causes.collect(), status.message.clone())
 }

@@ -23,6 +23,9 @@ type Object = v1::Task;
 /// The name of the controller in logs, and in `managedFields` of what it applies.
 const NAME: &str = "task";
 
+/// Whether the object matches its spec.
+pub const READY: &str = "Ready";
+
 /// The variable with the namespace to watch; without it all namespaces are watched.
 const NAMESPACE: &str = "WATCH_NAMESPACE";
 
@@ -129,12 +132,12 @@ async fn reconcile(object: Arc<Object>, context: Arc<Context>) -> Result<Action,
 /// The status that `object` should have, or `None` when it already has it.
 fn new_status(object: &Object, clock: &Clock) -> Option<v1::TaskStatus> {
     let mut old = object.status.clone().unwrap_or_default();
-    old.conditions = conditions::of_types(&old.conditions, &["Ready"]);
+    old.conditions = conditions::of_types(&old.conditions, &[READY]);
     let generation = object.metadata.generation;
     let mut new = old.clone();
     new.observed_generation = generation;
     let ready = conditions::new(
-        "Ready",
+        READY,
         ConditionStatus::True,
         "Reconciled",
         generation,

@@ -353,7 +353,7 @@ fn taken(file: &str) -> Value {
     let sandbox = Sandbox::with_project();
     let markers = CODE.lines().filter(|line| line.starts_with("// +kbr:"));
     let markers: Vec<&str> = markers.collect();
-    sandbox.write("src/a.rs", &markers.join("\n"));
+    sandbox.module("a", &markers.join("\n"));
     sandbox.kbr("manifests").success();
     let line = "create --dry-run=server -o json -f -";
     let taken = api_server().kubectl(line, &sandbox.read(file)).success();

@@ -5,7 +5,10 @@
 
 use api::v1;
 use kbr_runtime::Manager;
-use kbr_runtime::webhook::{AdmissionRequest, BoxError, FieldError, ValidationOutcome, Validator};
+use kbr_runtime::webhook::{
+    AdmissionRequest, BoxError, FieldError, FieldPath, ValidationOutcome, Validator,
+};
+use kube::ResourceExt;
 
 /// The kind that this webhook is for.
 type Object = v1::CronJob;
@@ -14,6 +17,9 @@ type Object = v1::CronJob;
 
 /// The path that the API server calls; the marker takes it from here.
 const PATH: &str = "/validate-batch-tutorial-kubebuilder-io-v1-cronjob";
+
+/// A CronJob appends 11 bytes to its name for the names of its Jobs, which have at most 63.
+const MAX_NAME: usize = 52;
 
 /// Adds this webhook to `manager`.
 pub fn register(manager: &mut Manager) {
@@ -46,10 +52,13 @@ impl Validator for CronJobValidator {
 }
 
 /// Everything that is wrong with `object`: its user sees all errors at once.
-fn validate(_object: &Object) -> Vec<FieldError> {
-    // Return an error for each field that breaks a rule, such as
-    // `FieldError::too_long(&FieldPath::new("spec").child("foo"), 80)`.
-    Vec::new()
+fn validate(object: &Object) -> Vec<FieldError> {
+    let mut errors = Vec::new();
+    if object.name_any().len() > MAX_NAME {
+        let name = FieldPath::new("metadata").child("name");
+        errors.push(FieldError::too_long(&name, MAX_NAME));
+    }
+    errors
 }
 
 #[cfg(test)]
@@ -69,7 +78,17 @@ mod tests {
         errors.iter().map(ToString::to_string).collect()
     }
 
-    // Add a test for each rule here: an object that breaks it, and the path in the error.
+    #[test]
+    fn a_name_has_at_most_52_bytes() {
+        let mut object: Object = read(Path::new(env!("CARGO_MANIFEST_DIR")).join(SAMPLE));
+        object.metadata.name = Some("a".repeat(52));
+        assert_eq!(errors(&object), [""; 0]);
+        object.metadata.name = Some("a".repeat(53));
+        assert_eq!(
+            errors(&object),
+            ["metadata.name: Too long: may not be more than 52 bytes"]
+        );
+    }
 
     #[test]
     fn the_sample_is_valid() {

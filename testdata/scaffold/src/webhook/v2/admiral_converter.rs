@@ -43,13 +43,13 @@ impl Converter for AdmiralConverter {
 }
 
 fn spec_to_hub(spec: v2::AdmiralSpec) -> v1::AdmiralSpec {
-    let v2::AdmiralSpec { foo } = spec;
-    v1::AdmiralSpec { foo }
+    let v2::AdmiralSpec { foo: value } = spec;
+    v1::AdmiralSpec { foo: value }
 }
 
 fn spec_to_spoke(spec: v1::AdmiralSpec) -> v2::AdmiralSpec {
-    let v1::AdmiralSpec { foo } = spec;
-    v2::AdmiralSpec { foo }
+    let v1::AdmiralSpec { foo: value } = spec;
+    v2::AdmiralSpec { foo: value }
 }
 
 fn status_to_hub(status: v2::AdmiralStatus) -> v1::AdmiralStatus {

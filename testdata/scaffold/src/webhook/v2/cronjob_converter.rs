@@ -43,13 +43,13 @@ impl Converter for CronJobConverter {
 }
 
 fn spec_to_hub(spec: v2::CronJobSpec) -> v1::CronJobSpec {
-    let v2::CronJobSpec { foo } = spec;
-    v1::CronJobSpec { foo }
+    let v2::CronJobSpec { foo: value } = spec;
+    v1::CronJobSpec { foo: value }
 }
 
 fn spec_to_spoke(spec: v1::CronJobSpec) -> v2::CronJobSpec {
-    let v1::CronJobSpec { foo } = spec;
-    v2::CronJobSpec { foo }
+    let v1::CronJobSpec { foo: value } = spec;
+    v2::CronJobSpec { foo: value }
 }
 
 fn status_to_hub(status: v2::CronJobStatus) -> v1::CronJobStatus {

@@ -43,13 +43,13 @@ impl Converter for CaptainConverter {
 }
 
 fn spec_to_hub(spec: v2::CaptainSpec) -> v1::CaptainSpec {
-    let v2::CaptainSpec { foo } = spec;
-    v1::CaptainSpec { foo }
+    let v2::CaptainSpec { foo: value } = spec;
+    v1::CaptainSpec { foo: value }
 }
 
 fn spec_to_spoke(spec: v1::CaptainSpec) -> v2::CaptainSpec {
-    let v1::CaptainSpec { foo } = spec;
-    v2::CaptainSpec { foo }
+    let v1::CaptainSpec { foo: value } = spec;
+    v2::CaptainSpec { foo: value }
 }
 
 fn status_to_hub(status: v2::CaptainStatus) -> v1::CaptainStatus {
