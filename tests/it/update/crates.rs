@@ -29,7 +29,7 @@ fn project(prepare: impl FnOnce(&Sandbox)) -> Sandbox {
 fn no_command_makes_a_project_with_such_a_crate_out_of_date() {
     let sandbox = project(|_| {});
     sandbox.kbr(UP_TO_DATE).success();
-    let delete = format!("delete controller {CERTIFICATE}");
+    let delete = format!("delete controller {CERTIFICATE} --controller-name certificate");
     for line in [
         "edit --multigroup",
         "rename kind --group crew --kind Captain --to Admiral",
