@@ -63,20 +63,24 @@ spec:
 "#;
 
 /// A project whose CRD and objects are in the cluster: the objects are stored in `v1`, and `v2` is now the
-/// stored version.
-fn moved(cluster: &Cluster) -> Project {
+/// stored version. The first object has `finalizers`.
+fn moved(cluster: &Cluster, finalizers: &[&str]) -> Project {
     let project = Project::of(&[described::<v1::Widget>(), described::<v2::Widget>()]);
     project.kbr("manifests").success();
     let folder = project.0.path();
     let type_in = |line: &str| cluster.shell(folder, line).success();
     type_in(&format!("kubectl apply -f {CRD}"));
     type_in("kubectl wait --for=condition=Established crd/widgets.example.com");
-    for (namespace, name) in [("default", "one"), ("default", "stuck"), ("other", "one")] {
+    for (namespace, name, finalizers) in [
+        ("default", "one", finalizers),
+        ("default", "stuck", &[]),
+        ("other", "one", &[]),
+    ] {
         cluster.kubectl(&["create", "namespace", namespace], "");
         let object = json!({
             "apiVersion": "example.com/v1",
             "kind": "Widget",
-            "metadata": { "name": name, "namespace": namespace },
+            "metadata": { "name": name, "namespace": namespace, "finalizers": finalizers },
             "spec": { "size": 3 },
         });
         let created = cluster.kubectl(&["create", "-f", "-"], &object.to_string());
@@ -166,7 +170,7 @@ fn wait_until(what: &str, is_so: impl Fn() -> bool) {
 #[test]
 fn objects_are_migrated_manually_and_only_then_can_the_version_be_deleted() {
     let cluster = Cluster::start();
-    let project = moved(&cluster);
+    let project = moved(&cluster, &[]);
     let folder = project.0.path();
     let line = printed(&project, "kubectl get ");
 
@@ -232,7 +236,7 @@ fn objects_are_migrated_manually_and_only_then_can_the_version_be_deleted() {
 #[test]
 fn without_objects_the_commands_succeed() {
     let cluster = Cluster::start();
-    let project = moved(&cluster);
+    let project = moved(&cluster, &[]);
     let folder = project.0.path();
     let delete = "kubectl delete widgets --all --all-namespaces";
     cluster.shell(folder, delete).success();
@@ -249,7 +253,7 @@ fn an_api_server_with_the_migrator_migrates_the_objects() {
         gate,
         "--runtime-config=storagemigration.k8s.io/v1beta1=true",
     ]);
-    let project = moved(&cluster);
+    let project = moved(&cluster, &["example.com/wait"]);
     let owned = own(&cluster);
     let created = changes(&cluster);
     let kubeconfig = format!("--kubeconfig={}", cluster.kubeconfig().display());
@@ -314,11 +318,8 @@ fn an_api_server_with_the_migrator_migrates_the_objects() {
     });
 }
 
-/// Gives an object a finalizer, and an object that it owns, which owns another one. Returns all uids.
+/// Creates an object that the first one owns, and which owns another one. Returns all uids.
 fn own(cluster: &Cluster) -> BTreeMap<String, String> {
-    let finalizer = r#"--patch={"metadata":{"finalizers":["example.com/wait"]}}"#;
-    let patch = ["patch", "widget", "one", "--type=merge", finalizer];
-    cluster.kubectl(&patch, "").success();
     let child = child("v1", &uids(cluster)["Widget default/one"]);
     let apply = [
         "apply",

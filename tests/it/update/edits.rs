@@ -148,7 +148,8 @@ const RESOLVED: &[Edit] = &[
     (
         WEBHOOKS[0],
         "        Ok(())\n",
-        "        let team = object.annotations_mut().entry(\"example.com/team\".to_owned());\n        \
+        "        let team = object\n            .annotations_mut()\n            \
+         .entry(\"example.com/team\".to_owned());\n        \
          team.or_insert_with(|| \"mine\".to_owned());\n        Ok(())\n",
     ),
     (

@@ -42,8 +42,8 @@ pub struct AuditedRequest {
 }
 
 impl AuditedRequest {
-    /// The field manager of a write; the name of the controller, if it follows the scaffold.
-    pub(super) fn field_manager(&self) -> Option<&str> {
+    /// The field manager of a write: the name of the controller, if it follows the scaffold.
+    pub fn field_manager(&self) -> Option<&str> {
         let mut parameters = self.url.split(['?', '&']).skip(1);
         parameters.find_map(|parameter| parameter.strip_prefix("fieldManager="))
     }
