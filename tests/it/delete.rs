@@ -74,17 +74,25 @@ fn the_status_lists_what_was_deleted() {
     );
 }
 
-/// What is left of an edited webhook would be called, and nobody would serve it.
-#[test]
-fn markers_in_what_is_left_of_an_edited_webhook_are_refused() {
+const DEFAULTER: &str = "src/webhook/v1alpha1/foo_defaulter.rs";
+
+/// A project with a webhook that its owner has edited.
+fn with_edited_webhook() -> Sandbox {
     let sandbox = Sandbox::with_project();
     sandbox.kbr("create api --kind Foo").success();
     sandbox
         .kbr("create webhook --kind Foo --defaulting")
         .success();
-    let path = "src/webhook/v1alpha1/foo_defaulter.rs";
-    let text = sandbox.read(path);
-    sandbox.write(path, &format!("{text}// mine\n"));
+    let text = sandbox.read(DEFAULTER);
+    sandbox.write(DEFAULTER, &format!("{text}// mine\n"));
+    sandbox
+}
+
+/// What is left of an edited webhook would be called, and nobody would serve it.
+#[test]
+fn markers_in_what_is_left_of_an_edited_webhook_are_refused() {
+    let sandbox = with_edited_webhook();
+    let path = DEFAULTER;
     let run = sandbox
         .kbr("delete webhook --kind Foo --defaulting")
         .success();
@@ -93,7 +101,8 @@ fn markers_in_what_is_left_of_an_edited_webhook_are_refused() {
          and delete it, because `kbr manifests` refuses its markers; with `--force`, kbr deletes such files too"
     );
     assert!(run.status().contains(&warning), "{run:?}");
-    let line = text
+    let line = sandbox
+        .read(path)
         .lines()
         .position(|line| line.contains("// +kbr:webhook:"));
     let line = line.expect("a marker") + 1;
@@ -107,6 +116,29 @@ fn markers_in_what_is_left_of_an_edited_webhook_are_refused() {
         );
     }
     sandbox.remove(path);
+}
+
+/// Its owner still has to delete it, wherever the rest of the project goes.
+#[test]
+fn what_is_left_of_an_edited_webhook_stays_in_a_project_that_moves_or_is_renamed() {
+    for line in ["edit --multigroup", "rename kind --kind Foo --to Bar"] {
+        let sandbox = with_edited_webhook();
+        sandbox
+            .kbr("delete webhook --kind Foo --defaulting")
+            .success();
+        let text = sandbox.read(DEFAULTER);
+
+        sandbox.kbr(line).success();
+
+        assert_eq!(sandbox.read(DEFAULTER), text, "{line}");
+        let refused = sandbox.kbr("manifests").failure();
+        let start = format!("error: {DEFAULTER}:");
+        assert!(
+            refused.stderr.starts_with(&start),
+            "{line}: {}",
+            refused.stderr
+        );
+    }
 }
 
 #[test]

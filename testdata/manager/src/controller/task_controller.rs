@@ -138,8 +138,8 @@ fn new_status(object: &Object, clock: &Clock) -> Option<v1::TaskStatus> {
     new.observed_generation = generation;
     let ready = conditions::new(
         READY,
-        ConditionStatus::True,
-        "Reconciled",
+        ConditionStatus::Unknown,
+        "NotImplemented",
         generation,
         clock.now(),
     );
