@@ -25,7 +25,7 @@ use crate::project::ProjectError;
 use crate::report::AnswerError;
 use crate::toolchain::{CargoError, GitError};
 
-/// Declares [`Error`], with a variant for the errors of each module, which speak for themselves.
+/// Declares [`enum@Error`], with a variant for the errors of each module, which speak for themselves.
 macro_rules! errors {
     ({ $($own:tt)* } $($name:ident($error:ident),)*) => {
         #[derive(Debug, Error, Diagnostic)]
