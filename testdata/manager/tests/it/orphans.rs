@@ -55,7 +55,7 @@ impl RunLocal {
             log,
         };
         local.kubectl("create -k config/samples");
-        local.kubectl("wait task/task-sample --for=condition=Ready --timeout=60s");
+        local.kubectl("wait task/task-sample --for=condition=Ready=Unknown --timeout=60s");
         // Linux truncates the name of a process after 15 bytes.
         let expected = ["etcd", "kube-apiserver", "kube-controller"];
         assert_eq!(local.servers(), expected);
