@@ -23,8 +23,7 @@ use std::collections::{BTreeMap, HashMap};
 
 use serde_json::{Value, json};
 
-use self::place::{Definitions, Node, SchemaPlace};
-use self::structure::Stubs;
+use self::place::{Definitions, SchemaPlace};
 
 use super::json::{Object, field_of, list_of, text_of};
 
@@ -58,14 +57,15 @@ pub fn structural_schema(
     serialize: &Value,
     deserialize: &Value,
 ) -> Result<Structural, Vec<Refusal>> {
+    let deserialize = structure::prepare(deserialize);
     let mut pass = Pass {
-        definitions: Definitions::of(deserialize),
+        definitions: Definitions::of(&deserialize),
         open: vec![place::ROOT],
         foreign: HashMap::new(),
         places: BTreeMap::new(),
         refusals: Vec::new(),
     };
-    let mut root = pass.finish(deserialize, &SchemaPlace::root(serialize));
+    let mut root = pass.finish(&deserialize, &SchemaPlace::root(serialize));
     if !pass.refusals.is_empty() {
         return Err(pass.refusals);
     }
@@ -128,10 +128,9 @@ type Stop = Option<Reason>;
 impl<'a> Pass<'a> {
     /// Finishes the schema of one field, with everything below it.
     fn finish(&mut self, schema: &'a Value, place: &SchemaPlace<'a>) -> Object {
-        let node = Node::of(schema);
-        match self.finish_node(&node, place) {
+        match self.finish_node(schema, place) {
             Ok(mut finished) => {
-                tidy::settle_null(&mut finished, node.nullable, place.may_be_null);
+                tidy::settle_null(&mut finished, place.may_be_null);
                 finished.sort_keys();
                 finished
             }
@@ -143,14 +142,12 @@ impl<'a> Pass<'a> {
         }
     }
 
-    fn finish_node(&mut self, node: &Node<'a>, place: &SchemaPlace<'a>) -> Result<Object, Stop> {
-        if let Some(name) = self.foreign_name(node) {
-            return self.finish_foreign(name, node, place);
+    fn finish_node(&mut self, schema: &'a Value, place: &SchemaPlace<'a>) -> Result<Object, Stop> {
+        if let Some(name) = self.foreign_name(schema) {
+            return self.finish_foreign(name, schema, place);
         }
-        let mut stubs = Stubs::default();
-        let mut unit = self.unit(node, place, &mut stubs)?;
-        structure::restructure(&mut unit, &stubs)?;
-        stubs.restore(&mut unit);
+        let mut unit = self.unit(schema, place)?;
+        structure::restructure(&mut unit)?;
         strings::bound(&mut unit);
         if !place.is_foreign {
             tidy::misspelt(&unit).map_or(Ok(()), Err)?;
@@ -164,70 +161,65 @@ impl<'a> Pass<'a> {
     fn finish_foreign(
         &mut self,
         name: &'a str,
-        node: &Node<'a>,
+        schema: &'a Value,
         place: &SchemaPlace<'a>,
     ) -> Result<Object, Stop> {
         if !self.foreign.contains_key(name) {
             let definition = self.enter(name)?;
-            let mut schema = self.finish(definition, &place.inside_foreign());
+            let mut whole = self.finish(definition, &place.inside_foreign());
             self.open.pop();
-            schema.remove("description");
-            foreign::overlay(name, &mut schema);
-            self.foreign.insert(name, schema);
+            whole.remove("description");
+            foreign::overlay(name, &mut whole);
+            self.foreign.insert(name, whole);
         }
-        let mut settings = node.settings(place.is_foreign);
+        let mut settings = schema.as_object().cloned().unwrap_or_default();
+        if place.is_foreign {
+            settings.remove("description");
+        }
         foreign::drop_unfit_default(name, &mut settings);
         tidy::tidy(&mut settings);
+        let mut whole = self.foreign.get(name).cloned().unwrap_or_default();
+        whole.extend(settings.clone());
         if !place.is_foreign {
+            settings.remove("nullable");
             let foreign = Foreign {
                 definition: name.to_owned(),
-                settings: Value::Object(settings.clone()),
+                settings: Value::Object(settings),
             };
             self.places.insert(place.path.clone(), foreign);
         }
-        let mut schema = self.foreign.get(name).cloned().unwrap_or_default();
-        schema.extend(settings);
-        Ok(schema)
+        Ok(whole)
     }
 
-    /// Inlines one node and its alternatives, and leaves stubs for its finished fields.
-    ///
-    /// This keeps a unit small however deep the type is, which matters because kube's rewriter
-    /// serializes everything below a node each time it visits one.
-    fn unit(
-        &mut self,
-        node: &Node<'a>,
-        place: &SchemaPlace<'a>,
-        stubs: &mut Stubs,
-    ) -> Result<Object, Stop> {
-        let mut unit = match node.reference {
-            Some(reference) => {
-                let name = self.definitions.name(reference);
-                let definition = self.enter(name.ok_or(Reason::Unresolved)?)?;
-                let unit = self.unit(&Node::of(definition), place, stubs);
-                self.open.pop();
-                unit?
-            }
-            None => Object::new(),
-        };
-        for &(key, value) in &node.entries {
-            match (key, value) {
+    /// Inlines one node and its alternatives, with their finished fields.
+    fn unit(&mut self, schema: &'a Value, place: &SchemaPlace<'a>) -> Result<Object, Stop> {
+        let mut unit = Object::new();
+        if let Some(reference) = schema.get("$ref").and_then(Value::as_str) {
+            let name = self.definitions.name(reference);
+            let definition = self.enter(name.ok_or(Reason::Unresolved)?)?;
+            let inlined = self.unit(definition, place);
+            self.open.pop();
+            unit = inlined?;
+        }
+        for (key, value) in schema.as_object().into_iter().flatten() {
+            match (key.as_str(), value) {
+                ("$ref" | "$defs", _) => {}
                 ("properties", Value::Object(properties)) => {
                     let finished = properties.iter().map(|(name, schema)| {
                         let finished = self.finish(schema, &place.property(name));
-                        (name.clone(), stubs.leave(finished))
+                        (name.clone(), Value::Object(finished))
                     });
-                    structure::extend(&mut unit, key, finished.collect());
+                    structure::extend(&mut unit, finished.collect());
                 }
-                ("required", Value::Array(names)) => structure::require(&mut unit, names),
+                ("required", Value::Array(names)) => structure::append(&mut unit, key, names),
                 ("items", Value::Object(_) | Value::Bool(_)) => {
                     let finished = self.finish(value, &place.element(key, "[]"));
-                    unit.insert(key.to_owned(), stubs.leave(finished));
+                    unit.insert(key.clone(), Value::Object(finished));
                     // How it merges, unless the user has said it.
-                    if let Some(name) = self.foreign_name(&Node::of(value))
-                        && !node.has("x-kubernetes-list-type")
+                    if let Some(name) = self.foreign_name(value)
+                        && schema.get("x-kubernetes-list-type").is_none()
                     {
-                        foreign::overlay_list(name, &mut unit);
+                        foreign::overlay(&format!("{name}[]"), &mut unit);
                     }
                 }
                 // schemars writes this where it flattens an enum, and kube's `crd()` panics on it.
@@ -237,40 +229,22 @@ impl<'a> Pass<'a> {
                 ("unevaluatedProperties", _) => return Err(Some(Reason::MapBesideEnum)),
                 ("additionalProperties", Value::Object(_)) => {
                     let finished = self.finish(value, &place.element(key, ".*"));
-                    unit.insert(key.to_owned(), stubs.leave(finished));
+                    unit.insert(key.clone(), Value::Object(finished));
                 }
                 ("anyOf" | "oneOf" | "allOf", Value::Array(members)) => {
-                    let units = self.alternatives(members, place, stubs, &mut unit)?;
-                    unit.insert(key.to_owned(), Value::Array(units));
+                    let units: Result<Vec<_>, Stop> = members
+                        .iter()
+                        .map(|member| self.unit(member, place).map(Value::Object))
+                        .collect();
+                    unit.insert(key.clone(), Value::Array(units?));
                 }
                 ("description", _) if place.is_foreign => {}
                 _ => {
-                    unit.insert(key.to_owned(), value.clone());
+                    unit.insert(key.clone(), value.clone());
                 }
             }
         }
         Ok(unit)
-    }
-
-    /// The members of `anyOf` and similar keywords. A null member makes the whole node `nullable`.
-    fn alternatives(
-        &mut self,
-        members: &'a [Value],
-        place: &SchemaPlace<'a>,
-        stubs: &mut Stubs,
-        unit: &mut Object,
-    ) -> Result<Vec<Value>, Stop> {
-        let mut units = Vec::with_capacity(members.len());
-        for member in members {
-            let (node, is_null) = (Node::of(member), place::is_null(member));
-            if is_null || node.nullable {
-                unit.insert("nullable".to_owned(), true.into());
-            }
-            if !is_null {
-                units.push(Value::Object(self.unit(&node, place, stubs)?));
-            }
-        }
-        Ok(units)
     }
 
     /// Opens a definition. The caller closes it.
@@ -288,8 +262,8 @@ impl<'a> Pass<'a> {
         Ok(definition)
     }
 
-    fn foreign_name(&self, node: &Node<'a>) -> Option<&'a str> {
-        let name = self.definitions.name(node.reference?)?;
+    fn foreign_name(&self, schema: &Value) -> Option<&'a str> {
+        let name = self.definitions.name(text_of(schema, "$ref"))?;
         foreign::is_foreign(name).then_some(name)
     }
 }

@@ -1,4 +1,4 @@
-//! The position of the finishing pass: definitions by name, one node, its path, and how it is written.
+//! The position of the finishing pass: definitions by name, the path of a field, and how it is written.
 //!
 //! Everything here borrows schemars' documents and changes nothing.
 
@@ -41,69 +41,6 @@ impl<'a> Definitions<'a> {
 fn decode(name: &str) -> String {
     let pointer = percent_decode_str(name).decode_utf8_lossy();
     pointer.replace("~1", "/").replace("~0", "~")
-}
-
-/// Whether a schema accepts null and nothing else: the other half of an `Option`.
-pub(super) fn is_null(schema: &Value) -> bool {
-    schema.get("type").is_some_and(|kind| kind == "null")
-}
-
-/// One schema, without the `anyOf` that schemars puts around the type of an `Option`.
-#[derive(Default)]
-pub(super) struct Node<'a> {
-    pub(super) reference: Option<&'a str>,
-    /// All keywords except `$ref`. The outer one wins if an `Option` and its type both set it.
-    pub(super) entries: Vec<(&'a str, &'a Value)>,
-    pub(super) nullable: bool,
-}
-
-impl<'a> Node<'a> {
-    pub(super) fn of(schema: &'a Value) -> Self {
-        let mut node = Self::default();
-        node.add(schema);
-        node
-    }
-
-    fn add(&mut self, schema: &'a Value) {
-        let Some(schema) = schema.as_object() else {
-            return;
-        };
-        let inner = optional(schema);
-        for (key, value) in schema {
-            match (key.as_str(), value) {
-                ("$ref", Value::String(reference)) => self.reference = Some(reference),
-                ("$defs", _) => {}
-                ("anyOf", _) if inner.is_some() => {}
-                (key, value) if !self.has(key) => self.entries.push((key, value)),
-                _ => {}
-            }
-        }
-        if let Some(inner) = inner {
-            self.nullable = true;
-            self.add(inner);
-        }
-    }
-
-    pub(super) fn has(&self, key: &str) -> bool {
-        self.entries.iter().any(|(known, _)| *known == key)
-    }
-
-    /// The keywords next to a reference to a type of Kubernetes.
-    pub(super) fn settings(&self, foreign: bool) -> Object {
-        let own = self.entries.iter();
-        let own = own.filter(|(key, _)| !(foreign && *key == "description"));
-        own.map(|&(key, value)| (key.to_owned(), value.clone()))
-            .collect()
-    }
-}
-
-/// The type `T` of an `Option<T>` that schemars could not describe by adding null to a `type`.
-fn optional(schema: &Object) -> Option<&Value> {
-    let members = schema.get("anyOf")?.as_array()?;
-    match members.as_slice() {
-        [inner, null] if is_null(null) && !is_null(inner) => Some(inner),
-        _ => None,
-    }
 }
 
 /// The schemas that describe how a field is written, one for each alternative it may take.

@@ -1,185 +1,213 @@
-//! Makes one node structural: kube's and schemars' own transforms, and the checks around them.
+//! Makes nodes structural: kube's and schemars' own transforms, and the checks around them.
 //!
 //! kube-derive runs `AddNullable`, `RemoveRefSiblings`, `SetSingleExample`, `ReplaceConstValue`,
-//! `ReplacePrefixItems`, `StructuralSchemaRewriter`, `OptionalEnum`, `OptionalIntOrString`. Those
-//! that are missing here have nothing left to do: references are inlined with their siblings,
-//! tuples are refused, and null depends on how a field is written, not on how it is read.
+//! `ReplacePrefixItems`, `StructuralSchemaRewriter`, `OptionalEnum`, `OptionalIntOrString`. [`Options`] is here
+//! for the last two, and [`Alternatives`] for the rewriter, which panics on alternatives that contradict each
+//! other. The others have nothing left to do: references are inlined with their siblings, and tuples are refused.
 
-use kube_core::schema::StructuralSchemaRewriter;
-use schemars::{
-    Schema,
-    transform::{AddNullable, ReplaceConstValue, SetSingleExample, Transform},
+use schemars::Schema;
+use schemars::transform::{
+    AddNullable, ReplaceConstValue, SetSingleExample, Transform, transform_subschemas,
 };
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 use super::{Object, Reason};
-use crate::manifests::json::{fields_of, is_true, list_of};
+use crate::manifests::json::{is_true, list_of};
 
-/// The key of a stub. It exists only between [`Stubs::leave`] and [`Stubs::restore`].
-const STUB: &str = "x-kbr-stub";
+/// Runs the transforms that are the same for every node of a root schema.
+pub(super) fn prepare(root: &Value) -> Value {
+    let mut schema = Schema::try_from(root.clone()).unwrap_or_default();
+    Options.transform(&mut schema);
+    AddNullable::default().transform(&mut schema);
+    SetSingleExample::default().transform(&mut schema);
+    ReplaceConstValue::default().transform(&mut schema);
+    schema.to_value()
+}
 
-/// The finished fields of a node, while stubs are in their places, each with the number of stubs that refer to
-/// it. The last of these takes the field, since copies are the expensive part here.
-#[derive(Default)]
-pub(super) struct Stubs(Vec<(Object, usize)>);
+/// Makes a node `nullable` if one of its alternatives is null, and puts the type of an `Option` in its place.
+struct Options;
 
-impl Stubs {
-    /// Keeps a finished field and returns its stub. Equal fields share one, to stay equal.
-    pub(super) fn leave(&mut self, finished: Object) -> Value {
-        let known = self.0.iter().position(|(known, _)| *known == finished);
-        let index = known.unwrap_or(self.0.len());
-        if known.is_none() {
-            self.0.push((finished, 0));
-        }
-        self.0[index].1 += 1;
-        json!({ STUB: index })
-    }
-
-    fn index(&self, stub: &Value) -> Option<usize> {
-        let index = usize::try_from(stub.get(STUB)?.as_u64()?).ok()?;
-        (index < self.0.len()).then_some(index)
-    }
-
-    /// Puts the fields back in the places of their stubs.
-    pub(super) fn restore(&mut self, unit: &mut Object) {
-        for value in unit.values_mut() {
-            self.restore_value(value);
-        }
-    }
-
-    fn restore_value(&mut self, value: &mut Value) {
-        if let Some(index) = self.index(value) {
-            let (finished, stubs) = &mut self.0[index];
-            *stubs = stubs.saturating_sub(1);
-            let mut schema = match *stubs {
-                0 => std::mem::take(finished),
-                _ => finished.clone(),
+impl Transform for Options {
+    fn transform(&mut self, schema: &mut Schema) {
+        transform_subschemas(self, schema);
+        let is_null = |member: &Value| member["type"] == "null";
+        let mut is_nullable = false;
+        for key in ["oneOf", "anyOf", "allOf"] {
+            let Some(members) = schema.get_mut(key).and_then(Value::as_array_mut) else {
+                continue;
             };
-            // kube moves the description of a variant to its only field, which is the stub.
-            if let Some(description) = value.get("description") {
-                schema.insert("description".to_owned(), description.clone());
-                schema.sort_keys();
-            }
-            *value = Value::Object(schema);
-            return;
-        }
-        match value {
-            Value::Object(object) => self.restore(object),
-            Value::Array(values) => {
-                for value in values {
-                    self.restore_value(value);
+            let is_option = matches!(&members[..], [one, null] if !is_null(one) && is_null(null));
+            is_nullable |= members
+                .iter()
+                .any(|it| is_null(it) || is_true(it, "nullable"));
+            members.retain(|member| !is_null(member));
+            if key == "anyOf" && is_option {
+                let inner = members[0].take();
+                schema.remove(key);
+                for (key, value) in inner.as_object().into_iter().flatten() {
+                    // The keyword of the `Option` wins.
+                    if schema.get(key).is_none() {
+                        schema.insert(key.clone(), value.clone());
+                    }
                 }
             }
-            _ => {}
+        }
+        if is_nullable {
+            schema.insert("nullable".to_owned(), true.into());
         }
     }
 }
 
 /// Adds properties to those of a definition.
-pub(super) fn extend(unit: &mut Object, key: &str, properties: Object) {
-    match unit.get_mut(key).and_then(Value::as_object_mut) {
-        Some(known) => known.extend(properties),
-        None => {
-            unit.insert(key.to_owned(), Value::Object(properties));
-        }
+pub(super) fn extend(unit: &mut Object, properties: Object) {
+    if properties.is_empty() {
+        return;
+    }
+    let known = unit.entry("properties").or_insert_with(|| json!({}));
+    if let Some(known) = known.as_object_mut() {
+        known.extend(properties);
     }
 }
 
-/// Adds required fields to those of a definition.
-pub(super) fn require(unit: &mut Object, names: &[Value]) {
-    let required = unit.entry("required").or_insert_with(|| json!([]));
-    if let Some(required) = required.as_array_mut() {
-        required.extend_from_slice(names);
+/// Adds values to a list, such as required fields to those of a definition.
+pub(super) fn append(unit: &mut Object, key: &str, values: &[Value]) {
+    let known = unit.entry(key).or_insert_with(|| json!([]));
+    if let Some(known) = known.as_array_mut() {
+        known.extend_from_slice(values);
     }
 }
 
-/// Runs the transforms on a node whose fields are stubs.
-pub(super) fn restructure(unit: &mut Object, stubs: &Stubs) -> Result<(), Reason> {
+/// Describes a node whose fields are finished without the help of its alternatives.
+pub(super) fn restructure(unit: &mut Object) -> Result<(), Reason> {
     if unit.contains_key("prefixItems") || unit.get("items").is_some_and(Value::is_array) {
         return Err(Reason::Tuple);
     }
-    let mut schema = Schema::from(std::mem::take(unit));
-    AddNullable::default().transform(&mut schema);
-    SetSingleExample::default().transform(&mut schema);
-    ReplaceConstValue::default().transform(&mut schema);
-    // Only this `anyOf` may name types. The rewriter would take them for an enum.
-    let is_int_or_string = schema.get("x-kubernetes-int-or-string").is_some();
-    if has_alternatives(&schema) && !is_int_or_string {
-        Alternatives::compare(schema.as_value(), stubs)?;
-        StructuralSchemaRewriter.transform(&mut schema);
+    // Only this `anyOf` may name types.
+    if !unit.contains_key("x-kubernetes-int-or-string") {
+        Alternatives::move_up(unit)?;
     }
-    *unit = std::mem::take(schema.ensure_object());
+    if unit.contains_key("properties")
+        && let Some(Value::Bool(is_open)) = unit.get("additionalProperties")
+    {
+        // A flattened map of JSON values.
+        if *is_open {
+            unit.insert(
+                "x-kubernetes-preserve-unknown-fields".to_owned(),
+                true.into(),
+            );
+        }
+        unit.remove("additionalProperties");
+    }
     Ok(())
 }
 
-/// Whether kube's rewriter would change anything, which is rare; running it is not cheap.
-fn has_alternatives(schema: &Schema) -> bool {
-    let has = |key| schema.get(key).is_some();
-    ["allOf", "anyOf", "not", "oneOf"].into_iter().any(has)
-        || has("properties") && has("additionalProperties")
-}
-
-/// The combined keywords of a node's alternatives, which kube's rewriter would move up to the node.
-///
-/// The rewriter panics if the alternatives contradict each other, so they are compared beforehand.
+/// Moves what alternatives describe up to their node: a CRD does not allow more than conditions in them.
 #[derive(Default)]
-struct Alternatives<'a> {
-    kind: Option<&'a Value>,
-    properties: Map<String, Value>,
+struct Alternatives {
+    kind: Option<Value>,
     /// The first field on which they disagree. The tag of an enum is a better explanation.
     conflict: Option<Reason>,
 }
 
-impl<'a> Alternatives<'a> {
-    fn compare(schema: &'a Value, stubs: &Stubs) -> Result<(), Reason> {
+impl Alternatives {
+    fn move_up(node: &mut Object) -> Result<(), Reason> {
         let mut alternatives = Self::default();
-        alternatives.add(schema, stubs)?;
+        alternatives.of_node(node)?;
         alternatives.conflict.map_or(Ok(()), Err)
     }
 
-    fn add(&mut self, schema: &'a Value, stubs: &Stubs) -> Result<(), Reason> {
-        if let Some(kind) = schema.get("type")
-            && self.kind.replace(kind).is_some_and(|known| known != kind)
+    fn of_node(&mut self, node: &mut Object) -> Result<(), Reason> {
+        if let Some(kind) = node.get("type")
+            && self.kind.get_or_insert_with(|| kind.clone()) != kind
         {
             return Err(Reason::MixedEnum);
         }
-        for (name, property) in fields_of(schema) {
-            self.add_property(name, property, stubs)?;
-        }
         for key in ["oneOf", "anyOf", "allOf"] {
-            for member in list_of(schema, key) {
-                let kind = member.get("type");
-                if key == "anyOf" && kind.is_some_and(|kind| kind != "object") {
-                    return Err(Reason::UntaggedEnum);
+            let Some(Value::Array(members)) = node.remove(key) else {
+                continue;
+            };
+            let mut rest = Vec::with_capacity(members.len());
+            for mut member in members {
+                if let Some(member) = member.as_object_mut() {
+                    self.of_member(member, key, node)?;
                 }
-                if key == "allOf" {
-                    // This member is not moved up, so it must agree only with itself.
-                    Self::compare(member, stubs)?;
-                } else {
-                    self.add(member, stubs)?;
+                // The values of an enum without content are those of its node.
+                match member.get("enum").and_then(Value::as_array) {
+                    Some(values) if key == "oneOf" => append(node, "enum", values),
+                    _ => rest.push(member),
                 }
+            }
+            if !rest.is_empty() {
+                node.insert(key.to_owned(), rest.into());
             }
         }
         Ok(())
     }
 
-    fn add_property(&mut self, name: &str, property: &Value, stubs: &Stubs) -> Result<(), Reason> {
-        let Some(known) = self.properties.insert(name.to_owned(), property.clone()) else {
-            return Ok(());
-        };
-        if known.get(STUB) == property.get(STUB) {
+    fn of_member(
+        &mut self,
+        member: &mut Object,
+        key: &str,
+        node: &mut Object,
+    ) -> Result<(), Reason> {
+        let kind = member.get("type");
+        if key == "anyOf" && kind.is_some_and(|kind| kind != "object") {
+            return Err(Reason::UntaggedEnum);
+        }
+        if key == "allOf" {
+            // Nothing of this member is moved up, so it must agree only with itself.
+            return Self::move_up(member);
+        }
+        self.of_node(member)?;
+        let has = |keys: &[&str]| keys.iter().any(|key| member.contains_key(*key));
+        let is_object = has(&["properties", "required", "additionalProperties"])
+            || has(&[
+                "minProperties",
+                "maxProperties",
+                "patternProperties",
+                "propertyNames",
+            ]);
+        if !is_object && has(&["anyOf", "items", "oneOf"]) {
             return Ok(());
         }
-        let is_tag = |stub: &Value| {
-            let index = stubs.index(stub);
-            index.is_some_and(|index| list_of(&stubs.0[index].0, "enum").len() == 1)
+        let kind = member.remove("type");
+        if let Some(kind) = kind.filter(|_| is_object || member.contains_key("enum")) {
+            node.entry("type").or_insert(kind);
+        }
+        member.remove("additionalProperties");
+        let Some(Value::Object(mut properties)) = member.remove("properties") else {
+            return Ok(());
         };
-        let field = name.to_owned();
-        if is_tag(&known) && is_tag(property) {
+        if let ("oneOf", 1, Some(description)) =
+            (key, properties.len(), member.remove("description"))
+        {
+            // The doc comment of a variant describes its only field.
+            for property in properties.values_mut().filter_map(Value::as_object_mut) {
+                property.insert("description".to_owned(), description.clone());
+                property.sort_keys();
+            }
+        }
+        let known = node.entry("properties").or_insert_with(|| json!({}));
+        for (name, property) in properties {
+            match known.get(&name) {
+                Some(known) => self.compare(name, known, &property)?,
+                None => known[name] = property,
+            }
+        }
+        Ok(())
+    }
+
+    /// Compares the schemas that two alternatives give a field.
+    fn compare(&mut self, field: String, one: &Value, other: &Value) -> Result<(), Reason> {
+        let is_tag = |property: &Value| list_of(property, "enum").len() == 1;
+        if one == other {
+            return Ok(());
+        }
+        if is_tag(one) && is_tag(other) {
             return Err(Reason::TaggedEnum { tag: field });
         }
-        let conflict = &mut self.conflict;
-        conflict.get_or_insert(Reason::ConflictingField { field });
+        self.conflict
+            .get_or_insert(Reason::ConflictingField { field });
         Ok(())
     }
 }

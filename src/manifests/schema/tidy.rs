@@ -170,8 +170,8 @@ fn integral(number: &Number) -> Option<i64> {
 /// Beside an `enum` the API server refuses null, whether it is listed or not: it compares a value only
 /// with listed values that are not nil (`basicCommonValidator.Validate` in kube-openapi). If a field is
 /// not nullable, the API server drops null, so an operator may write it.
-pub(super) fn settle_null(schema: &mut Object, optional: bool, may_be_null: bool) {
-    let nullable = schema.remove("nullable").is_some() || optional;
+pub(super) fn settle_null(schema: &mut Object, may_be_null: bool) {
+    let nullable = schema.remove("nullable").is_some();
     if let Some(values) = schema.get_mut("enum").and_then(Value::as_array_mut) {
         values.retain(|value| !value.is_null());
         return;
