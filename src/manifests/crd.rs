@@ -18,12 +18,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
-use kube_core::{Version, crd::merge_crds};
+use kube_core::Version;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
 pub use self::error::CrdError;
-use super::json::{ELEMENTS, fields_of, list_of, path_of, text_of};
+use super::json::{ELEMENTS, fields_of, list_of, path_of};
 use super::schema::{Foreign, Structural, structural_schema};
 use super::source::{self, Declared};
 use crate::error::beginning;
@@ -206,6 +206,8 @@ fn finish_version(compiled: CompiledType) -> Result<VersionCrd, Vec<CrdError>> {
     errors.is_empty().then_some(finished).ok_or(errors)
 }
 
+/// Makes one document of all versions, whose schemas are inserted unchanged: k8s-openapi would read bounds as
+/// floats.
 fn merge_versions(
     group: &str,
     kind: &str,
@@ -215,36 +217,39 @@ fn merge_versions(
     versions.sort_by_cached_key(|(version, ..)| Reverse(Version::parse(version).priority()));
     let named = || format!("{kind}.{group}");
     check_versions(named, &versions)?;
-
-    let order: Vec<String> = versions.iter().map(|one| one.0.clone()).collect();
-    let (mut schemas, mut foreign) = (BTreeMap::new(), BTreeMap::new());
-    let mut crds = Vec::with_capacity(versions.len());
-    for (version, crd, structural) in versions {
-        foreign.insert(version.clone(), structural.foreign);
-        schemas.insert(version, structural.schema);
-        crds.push(crd);
-    }
     let stored = stored.ok_or_else(|| CrdError::StoredVersionUnset { kind: named() })?;
-    // Everything else that could make the merge fail was checked above.
-    let mut merged =
-        merge_crds(crds.clone(), stored).map_err(|_| CrdError::StoredVersionUnknown {
+    let Some((_, crd, _)) = versions.iter().find(|(name, ..)| name == stored) else {
+        return Err(CrdError::StoredVersionUnknown {
             kind: named(),
             stored: stored.to_owned(),
-            versions: order.clone(),
-        })?;
-    for one in &crds {
-        attributes::unite(&mut merged, one);
+            versions: versions.into_iter().map(|(name, ..)| name).collect(),
+        });
+    };
+    let mut merged = crd.clone();
+    for (_, crd, _) in &versions {
+        attributes::unite(&mut merged, crd);
     }
-    let versions = &mut merged.spec.versions;
-    versions.sort_by_key(|one| order.iter().position(|name| *name == one.name));
     let names = &mut merged.spec.names;
     names.list_kind.get_or_insert_with(|| format!("{kind}List"));
 
+    let mut document = json!(merged);
+    let mut foreign = BTreeMap::new();
+    let versions = versions.into_iter().map(|(name, crd, structural)| {
+        let mut version = json!(crd.spec.versions.first());
+        version["schema"] = json!({ "openAPIV3Schema": structural.schema });
+        version["storage"] = json!(name == stored);
+        foreign.insert(name, structural.foreign);
+        if let Some(version) = version.as_object_mut() {
+            version.sort_keys();
+        }
+        version
+    });
+    document["spec"]["versions"] = versions.collect();
     Ok(CrdDocument {
         group: group.to_owned(),
         kind: kind.to_owned(),
-        plural: names.plural.clone(),
-        document: document(&merged, &mut schemas),
+        plural: merged.spec.names.plural,
+        document,
         foreign,
     })
 }
@@ -268,18 +273,4 @@ fn check_versions(named: impl Fn() -> String, versions: &[VersionCrd]) -> Result
         }
     }
     Ok(())
-}
-
-/// The JSON of a CRD with its schemas inserted unchanged: k8s-openapi would read bounds as floats.
-fn document(crd: &CustomResourceDefinition, schemas: &mut BTreeMap<String, Value>) -> Value {
-    let mut document = json!(crd);
-    let versions = document["spec"]["versions"].as_array_mut();
-    let versions = versions.into_iter().flatten();
-    for version in versions.filter_map(Value::as_object_mut) {
-        if let Some(schema) = schemas.remove(text_of(version, "name")) {
-            version.insert("schema".to_owned(), json!({ "openAPIV3Schema": schema }));
-            version.sort_keys();
-        }
-    }
-    document
 }
