@@ -159,17 +159,17 @@ fn with_files(project: &Project, resource: Resource, crd: ExternalCrd, force: bo
     let place = Place::of(project, &resource);
     let sample = format!(
         "# The tests create this object. kbr filled in what the schema requires.\n{}",
-        yaml::write(&crd.sample.object)
+        yaml::write(&crd.sample)
     );
     let changes = vec![
         create(place.external_crd(), crd.text, force),
         create(place.sample(), sample, force),
     ];
     let mut warnings = Vec::new();
-    if !crd.sample.guessed.is_empty() {
+    if !crd.guessed.is_empty() {
         warnings.push(format!(
             "the CRD has patterns or rules for `{}`: put values that it allows into `{}`, which the tests create",
-            crd.sample.guessed.join("`, `"),
+            crd.guessed.join("`, `"),
             place.sample()
         ));
     }

@@ -12,14 +12,8 @@ pub struct ExternalCrd {
     pub plural: String,
     pub is_cluster_scoped: bool,
     /// An object with only the fields that the schema requires.
-    pub sample: Sample,
-}
-
-/// An object made from a schema.
-#[derive(Debug, PartialEq, Eq)]
-pub struct Sample {
-    pub object: Value,
-    /// The fields whose value had to be guessed: the schema has a pattern or a rule for them.
+    pub sample: Value,
+    /// The fields of the sample whose value had to be guessed: the schema has a pattern or a rule for them.
     pub guessed: Vec<String>,
 }
 
@@ -56,11 +50,13 @@ pub fn find(text: &str, group: &str, version: &str, kind: &str) -> Result<Extern
             return Err(Absent::NoVersion(names.collect()));
         };
         let schema = &found["schema"]["openAPIV3Schema"];
+        let (sample, guessed) = sample(schema, &format!("{group}/{version}"), kind);
         return Ok(ExternalCrd {
             text: document,
             plural: text_of(spec, "/names/plural").to_owned(),
             is_cluster_scoped: spec["scope"] == "Cluster",
-            sample: sample(schema, &format!("{group}/{version}"), kind),
+            sample,
+            guessed,
         });
     }
     Err(Absent::NoKind(kinds))
@@ -82,7 +78,8 @@ fn documents(text: &str) -> Vec<String> {
     trimmed.map(|it| format!("{it}\n")).collect()
 }
 
-fn sample(schema: &Value, api_version: &str, kind: &str) -> Sample {
+/// An object with the required fields, and those whose value had to be guessed.
+fn sample(schema: &Value, api_version: &str, kind: &str) -> (Value, Vec<String>) {
     let mut maker = Maker::default();
     let mut object = json!({
         "apiVersion": api_version, "kind": kind, "metadata": { "name": "sample" },
@@ -98,8 +95,7 @@ fn sample(schema: &Value, api_version: &str, kind: &str) -> Sample {
     if has_rules(schema) {
         maker.guess("the object itself");
     }
-    let guessed = maker.guessed;
-    Sample { object, guessed }
+    (object, maker.guessed)
 }
 
 fn has_rules(schema: &Value) -> bool {
@@ -287,16 +283,14 @@ spec:
         let found = find(CRDS, "example.com", "v1", "Thing").expect("the type");
         assert_eq!(
             found.sample,
-            Sample {
-                object: json!({
-                    "apiVersion": "example.com/v1",
-                    "kind": "Thing",
-                    "metadata": { "name": "sample" },
-                    "spec": { "host": "example", "kind": "A", "ports": [80], "size": 3, "either": "ex" },
-                }),
-                guessed: vec!["spec.host".to_owned()],
-            }
+            json!({
+                "apiVersion": "example.com/v1",
+                "kind": "Thing",
+                "metadata": { "name": "sample" },
+                "spec": { "host": "example", "kind": "A", "ports": [80], "size": 3, "either": "ex" },
+            })
         );
+        assert_eq!(found.guessed, ["spec.host"]);
     }
 
     #[test]
