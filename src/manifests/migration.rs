@@ -26,45 +26,28 @@ pub struct Migration<'a> {
 impl Migration<'_> {
     /// The file: comments with the commands to type, and the object for an API server that can migrate itself.
     pub fn text(&self) -> String {
-        let (kind, stored, file) = (self.kind, self.stored, self.file);
-        let older = self.older.join("`, `");
         let rolled_out = match self.is_converted {
             true => " and the operator, which converts them, has been rolled out",
             false => "",
         };
-        let s = if self.older.len() == 1 { "" } else { "s" };
         let object = json!({
             "apiVersion": "storagemigration.k8s.io/v1beta1",
             "kind": "StorageVersionMigration",
-            "metadata": { "name": format!("{}-{stored}", self.crd()) },
+            "metadata": { "name": format!("{}-{}", self.crd(), self.stored) },
             "spec": { "resource": { "group": self.group, "resource": self.plural } },
         });
         // `--force`, since a migration by the API server runs only once.
         format!(
-            "\
-# {GENERATED} manifests. Do not edit: it is deleted once `storedVersions` in PROJECT lists only `{stored}`.
-#
-# The stored version of {kind} is `{stored}`, and clusters may have objects that are stored in `{older}`.
-# Once the CRD is deployed{rolled_out}, type this for each of them, in the folder of PROJECT:
-#
-#     {manual}
-#
-# It writes each object unchanged, so that it is stored in `{stored}`, and then `status.storedVersions` of the CRD.
-# If it fails, nothing is lost: the last command has not run. Fix what kubectl reports, and type the line again.
-# Afterwards, `objects.json` can be deleted.
-#
-# Where the cluster has StorageVersionMigration (Kubernetes 1.35 or newer, with its feature gate and its API
-# version enabled), this does the same:
-#
-#     kubectl replace --force -f {file} && kubectl wait --for=condition=Succeeded --timeout=10m -f {file} && {prune}
-#
-# Rely only on the success of that line: Kubernetes 1.36 prunes `status.storedVersions` after a failure, too.
-#
-# When all clusters are done, remove `{older}` from `storedVersions` in PROJECT and type `kbr manifests`. Until
-# then, kbr does not let you remove the version{s}.
-{object}",
+            include_str!("migration/file.txt"),
+            generated = GENERATED,
+            kind = self.kind,
+            stored = self.stored,
+            older = self.older.join("`, `"),
+            s = if self.older.len() == 1 { "" } else { "s" },
             manual = self.manual(),
+            file = self.file,
             prune = self.prune(),
+            rolled_out = rolled_out,
             object = yaml::write(&object),
         )
     }
