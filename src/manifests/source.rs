@@ -11,6 +11,7 @@ use std::collections::BTreeSet;
 use serde_json::{Value, json};
 
 pub use self::scan::{Declared, Remark, scan};
+use super::json::list_of;
 
 /// The maps whose keys are variants of an enum and for which the API server accepts any key:
 /// schemars knows the variants only if none has a doc comment.
@@ -81,18 +82,13 @@ fn find<'t>(name: &str, modules: &[&str], types: &'t [Declared]) -> Option<&'t D
     are_alike.then_some(first)
 }
 
-/// Sorts the values of an enum without content in the order of its variants.
+/// Lists the values of an enum without content in the order of its variants. A CRD has no descriptions of values.
 fn order(definition: &mut Value, variants: &[String]) {
-    let Some(members) = definition.get("oneOf").and_then(Value::as_array) else {
-        return;
-    };
     let mut values = Vec::new();
-    for member in members {
+    for member in list_of(definition, "oneOf") {
         match (member.get("const"), member.get("enum")) {
-            (Some(value), None) => values.push((value.clone(), member.get("description").cloned())),
-            (None, Some(Value::Array(all))) => {
-                values.extend(all.iter().map(|value| (value.clone(), None)));
-            }
+            (Some(value), None) => values.push(value.clone()),
+            (None, Some(Value::Array(all))) => values.extend_from_slice(all),
             _ => return,
         }
     }
@@ -100,18 +96,11 @@ fn order(definition: &mut Value, variants: &[String]) {
         let value = plain(value.as_str()?);
         variants.iter().position(|variant| plain(variant) == value)
     };
-    if values.iter().any(|(value, _)| place(value).is_none()) {
+    if values.is_empty() || values.iter().any(|value| place(value).is_none()) {
         return;
     }
-    values.sort_by_key(|(value, _)| place(value));
-    let members = values.into_iter().map(|(value, description)| {
-        let mut member = json!({ "const": value, "type": "string" });
-        if let Some(description) = description {
-            member["description"] = description;
-        }
-        member
-    });
-    definition["oneOf"] = members.collect();
+    values.sort_by_key(place);
+    definition["oneOf"] = json!([{ "enum": values, "type": "string" }]);
 }
 
 /// A name without the parts that `rename_all` changes.
@@ -153,8 +142,8 @@ mod tests {
         }";
 
     fn values(mode: &Value) -> Vec<&Value> {
-        let members = mode["oneOf"].as_array().expect("a list").iter();
-        members.map(|member| &member["const"]).collect()
+        let values = mode["oneOf"][0]["enum"].as_array();
+        values.expect("a list").iter().collect()
     }
 
     #[test]
@@ -164,7 +153,6 @@ mod tests {
             json!({ "Mode": mode() }),
         );
         assert_eq!(values(&fixed["Mode"]), ["slow-one", "fast-one", "other"]);
-        assert_eq!(fixed["Mode"]["oneOf"][1]["description"], "Fast.");
     }
 
     #[test]
