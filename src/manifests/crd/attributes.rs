@@ -23,16 +23,6 @@ pub struct Attribute {
     pub help: &'static str,
 }
 
-impl Attribute {
-    fn new(text: String, problem: &'static str, help: &'static str) -> Self {
-        Self {
-            text,
-            problem,
-            help,
-        }
-    }
-}
-
 /// Maximum number of selectable fields of a version.
 const MOST_SELECTABLE: usize = 8;
 
@@ -85,11 +75,11 @@ fn names(names: &CustomResourceDefinitionNames, wrong: &mut Vec<Attribute>) {
         let is_name =
             |name: &str| is_label(name) && name.starts_with(|c: char| c.is_ascii_lowercase());
         wrong.extend(names.iter().filter(|name| !is_name(name)).map(|name| {
-            Attribute::new(
-                format!("{key} = {name:?}"),
-                "is not a name that the API server accepts",
-                "write lower-case letters, digits and `-`, a letter first, and no `-` at the end",
-            )
+            Attribute {
+                text: format!("{key} = {name:?}"),
+                problem: "is not a name that the API server accepts",
+                help: "write lower-case letters, digits and `-`, a letter first, and no `-` at the end",
+            }
         }));
     }
 }
@@ -114,7 +104,11 @@ fn of_version(
             None => continue,
         };
         let help = "write the path of a string, a boolean or an integer, such as `selectable = \".spec.host\"`";
-        wrong.push(Attribute::new(text, problem, help));
+        wrong.push(Attribute {
+            text,
+            problem,
+            help,
+        });
     }
     let subresources = version.subresources.iter();
     let scale = subresources.flat_map(|all| &all.scale);
@@ -122,11 +116,11 @@ fn of_version(
     if let Some(warning) = &version.deprecation_warning
         && (warning.chars().any(char::is_control) || warning.len() > 256)
     {
-        wrong.push(Attribute::new(
-            format!("deprecated = {warning:?}"),
-            "is longer than 256 bytes, or has line breaks",
-            "write one line of at most 256 bytes",
-        ));
+        wrong.push(Attribute {
+            text: format!("deprecated = {warning:?}"),
+            problem: "is longer than 256 bytes, or has line breaks",
+            help: "write one line of at most 256 bytes",
+        });
     }
 }
 
@@ -152,7 +146,11 @@ fn column(column: &CustomResourceColumnDefinition) -> Option<Attribute> {
         return None;
     };
     let text = format!("printcolumn(… name = {name:?}{argument})");
-    Some(Attribute::new(text, problem, help))
+    Some(Attribute {
+        text,
+        problem,
+        help,
+    })
 }
 
 fn selectable_problem(path: &str, schema: &Value) -> Option<&'static str> {
@@ -188,11 +186,11 @@ fn scale_problem(scale: &CustomResourceSubresourceScale) -> Option<Attribute> {
     .into_iter();
     let is_wrong = |path: &str, roots: &[&str]| !roots.iter().any(|root| path.starts_with(root));
     let (key, path, _) = paths.find(|(_, path, roots)| is_wrong(path, roots))?;
-    Some(Attribute::new(
-        format!("scale(… {key} = {path:?})"),
-        "has a path in the wrong part of the object",
-        "write `.spec.…` for the desired replicas, `.status.…` for the current ones, and either for the selector",
-    ))
+    Some(Attribute {
+        text: format!("scale(… {key} = {path:?})"),
+        problem: "has a path in the wrong part of the object",
+        help: "write `.spec.…` for the desired replicas, `.status.…` for the current ones, and either for the selector",
+    })
 }
 
 #[cfg(test)]
