@@ -23,7 +23,7 @@ use std::collections::{BTreeMap, HashMap};
 
 use serde_json::{Value, json};
 
-use self::place::{Definitions, SchemaPlace};
+use self::place::SchemaPlace;
 
 use super::json::{Object, field_of, list_of, text_of};
 
@@ -59,7 +59,7 @@ pub fn structural_schema(
 ) -> Result<Structural, Vec<Refusal>> {
     let deserialize = structure::prepare(deserialize);
     let mut pass = Pass {
-        definitions: Definitions::of(&deserialize),
+        root: &deserialize,
         open: vec![place::ROOT],
         foreign: HashMap::new(),
         places: BTreeMap::new(),
@@ -112,7 +112,7 @@ fn finish_root(root: &mut Object) {
 }
 
 struct Pass<'a> {
-    definitions: Definitions<'a>,
+    root: &'a Value,
     /// The definitions that are being inlined, outermost first.
     open: Vec<&'a str>,
     /// Kubernetes' types that are finished. They are the same in every field.
@@ -143,8 +143,8 @@ impl<'a> Pass<'a> {
     }
 
     fn finish_node(&mut self, schema: &'a Value, place: &SchemaPlace<'a>) -> Result<Object, Stop> {
-        if let Some(name) = self.foreign_name(schema) {
-            return self.finish_foreign(name, schema, place);
+        if let Some((name, definition)) = self.foreign_type(schema) {
+            return self.finish_foreign(name, definition, schema, place);
         }
         let mut unit = self.unit(schema, place)?;
         structure::restructure(&mut unit)?;
@@ -161,11 +161,12 @@ impl<'a> Pass<'a> {
     fn finish_foreign(
         &mut self,
         name: &'a str,
+        definition: &'a Value,
         schema: &'a Value,
         place: &SchemaPlace<'a>,
     ) -> Result<Object, Stop> {
         if !self.foreign.contains_key(name) {
-            let definition = self.enter(name)?;
+            self.enter(name)?;
             let mut whole = self.finish(definition, &place.inside_foreign());
             self.open.pop();
             whole.remove("description");
@@ -195,8 +196,9 @@ impl<'a> Pass<'a> {
     fn unit(&mut self, schema: &'a Value, place: &SchemaPlace<'a>) -> Result<Object, Stop> {
         let mut unit = Object::new();
         if let Some(reference) = schema.get("$ref").and_then(Value::as_str) {
-            let name = self.definitions.name(reference);
-            let definition = self.enter(name.ok_or(Reason::Unresolved)?)?;
+            let definition = place::definition(self.root, reference);
+            let (name, definition) = definition.ok_or(Reason::Unresolved)?;
+            self.enter(name)?;
             let inlined = self.unit(definition, place);
             self.open.pop();
             unit = inlined?;
@@ -216,7 +218,7 @@ impl<'a> Pass<'a> {
                     let finished = self.finish(value, &place.element(key, "[]"));
                     unit.insert(key.clone(), Value::Object(finished));
                     // How it merges, unless the user has said it.
-                    if let Some(name) = self.foreign_name(value)
+                    if let Some((name, _)) = self.foreign_type(value)
                         && schema.get("x-kubernetes-list-type").is_none()
                     {
                         foreign::overlay(&format!("{name}[]"), &mut unit);
@@ -248,7 +250,7 @@ impl<'a> Pass<'a> {
     }
 
     /// Opens a definition. The caller closes it.
-    fn enter(&mut self, name: &'a str) -> Result<&'a Value, Stop> {
+    fn enter(&mut self, name: &'a str) -> Result<(), Stop> {
         if self.open.contains(&name) {
             let reason = Reason::Recursive {
                 definition: name.to_owned(),
@@ -257,13 +259,13 @@ impl<'a> Pass<'a> {
             let known = self.refusals.iter().any(|refusal| refusal.reason == reason);
             return Err((!known).then_some(reason));
         }
-        let definition = self.definitions.get(name).ok_or(Reason::Unresolved)?;
         self.open.push(name);
-        Ok(definition)
+        Ok(())
     }
 
-    fn foreign_name(&self, schema: &Value) -> Option<&'a str> {
-        let name = self.definitions.name(text_of(schema, "$ref"))?;
-        foreign::is_foreign(name).then_some(name)
+    /// The definition that a schema refers to, if it is one of Kubernetes' own.
+    fn foreign_type(&self, schema: &Value) -> Option<(&'a str, &'a Value)> {
+        let definition = place::definition(self.root, text_of(schema, "$ref"));
+        definition.filter(|(name, _)| foreign::is_foreign(name))
     }
 }

@@ -1,4 +1,4 @@
-//! The position of the finishing pass: definitions by name, the path of a field, and how it is written.
+//! The position of the finishing pass: definitions by reference, the path of a field, and how it is written.
 //!
 //! Everything here borrows schemars' documents and changes nothing.
 
@@ -13,27 +13,14 @@ pub(super) const ROOT: &str = "#";
 
 const DEFINITIONS: &str = "#/$defs/";
 
-/// The `$defs` of a root schema.
-#[derive(Clone, Copy)]
-pub(super) struct Definitions<'a>(Option<&'a Object>);
-
-impl<'a> Definitions<'a> {
-    pub(super) fn of(root: &'a Value) -> Self {
-        Self(object_of(root, "$defs"))
+/// The definition that a `$ref` refers to, with its name.
+pub(super) fn definition<'a>(root: &'a Value, reference: &str) -> Option<(&'a str, &'a Value)> {
+    if reference == ROOT {
+        return Some((ROOT, root));
     }
-
-    /// The name that a `$ref` refers to, if there is such a definition.
-    pub(super) fn name(self, reference: &str) -> Option<&'a str> {
-        if reference == ROOT {
-            return Some(ROOT);
-        }
-        let name = decode(reference.strip_prefix(DEFINITIONS)?);
-        self.0?.get_key_value(&name).map(|(name, _)| name.as_str())
-    }
-
-    pub(super) fn get(self, name: &str) -> Option<&'a Value> {
-        self.0?.get(name)
-    }
+    let name = decode(reference.strip_prefix(DEFINITIONS)?);
+    let (name, definition) = object_of(root, "$defs")?.get_key_value(&name)?;
+    Some((name, definition))
 }
 
 /// Decodes the escapes of a JSON pointer in a URI fragment, which names of generic types need.
@@ -43,31 +30,39 @@ fn decode(name: &str) -> String {
     pointer.replace("~1", "/").replace("~0", "~")
 }
 
-/// The schemas that describe how a field is written, one for each alternative it may take.
-struct Written<'a> {
-    definitions: Definitions<'a>,
-    shapes: Vec<&'a Object>,
+/// A field that the pass visits.
+pub(super) struct SchemaPlace<'a> {
+    pub(super) path: String,
+    /// The root schema that describes how the type is written.
+    serialize: &'a Value,
+    /// The schemas that describe how it is written, one for each alternative it may take.
+    written: Vec<&'a Object>,
+    /// Whether it is inside the definition of a type of Kubernetes.
+    pub(super) is_foreign: bool,
+    /// An element is always written in its list. A field may be null only if it is never omitted.
+    pub(super) may_be_null: bool,
 }
 
-impl<'a> Written<'a> {
-    fn of(definitions: Definitions<'a>, schemas: impl IntoIterator<Item = &'a Value>) -> Self {
-        let mut written = Self {
-            definitions,
-            shapes: Vec::new(),
+impl<'a> SchemaPlace<'a> {
+    /// The root of the type that is written as `serialize` says.
+    pub(super) fn root(serialize: &'a Value) -> Self {
+        let mut root = Self {
+            path: String::new(),
+            serialize,
+            written: Vec::new(),
+            is_foreign: false,
+            may_be_null: false,
         };
-        for schema in schemas {
-            written.add(schema, &mut Vec::new());
-        }
-        written
+        root.add(serialize, &mut Vec::new());
+        root
     }
 
     fn add(&mut self, schema: &'a Value, open: &mut Vec<&'a str>) {
         let Some(schema) = schema.as_object() else {
             return;
         };
-        self.shapes.push(schema);
-        if let Some(name) = self.definitions.name(text_of(schema, "$ref"))
-            && let Some(definition) = self.definitions.get(name)
+        self.written.push(schema);
+        if let Some((name, definition)) = definition(self.serialize, text_of(schema, "$ref"))
             && !open.contains(&name)
         {
             open.push(name);
@@ -81,53 +76,21 @@ impl<'a> Written<'a> {
         }
     }
 
-    /// How a field or an element is written; `find` looks for it in each shape.
-    fn below(&self, find: impl Fn(&'a Object) -> Option<&'a Value>) -> Self {
-        let schemas = self.shapes.iter().copied().filter_map(find);
-        Self::of(self.definitions, schemas)
-    }
-}
-
-/// A field that the pass visits.
-pub(super) struct SchemaPlace<'a> {
-    pub(super) path: String,
-    written: Written<'a>,
-    /// Whether it is inside the definition of a type of Kubernetes.
-    pub(super) is_foreign: bool,
-    /// An element is always written in its list. A field may be null only if it is never omitted.
-    pub(super) may_be_null: bool,
-}
-
-impl<'a> SchemaPlace<'a> {
-    /// The root of the type that is written as `serialize` says.
-    pub(super) fn root(serialize: &'a Value) -> Self {
-        Self {
-            path: String::new(),
-            written: Written::of(Definitions::of(serialize), [serialize]),
-            is_foreign: false,
-            may_be_null: false,
-        }
-    }
-
     pub(super) fn property(&self, name: &str) -> Self {
-        let mut shapes = self.written.shapes.iter();
+        let mut written = self.written.iter();
         Self {
-            path: path_of(&self.path, name),
-            written: self
-                .written
-                .below(|shape| shape.get("properties")?.get(name)),
-            is_foreign: self.is_foreign,
-            may_be_null: shapes.any(|shape| requires(shape, name)),
+            may_be_null: written.any(|schema| requires(schema, name)),
+            ..self.below(path_of(&self.path, name), |schema| {
+                schema.get("properties")?.get(name)
+            })
         }
     }
 
     /// The elements of a list or map, which are below that keyword.
     pub(super) fn element(&self, keyword: &str, step: &str) -> Self {
         Self {
-            path: format!("{}{step}", self.path),
-            written: self.written.below(|shape| shape.get(keyword)),
-            is_foreign: self.is_foreign,
             may_be_null: true,
+            ..self.below(format!("{}{step}", self.path), |schema| schema.get(keyword))
         }
     }
 
@@ -136,10 +99,22 @@ impl<'a> SchemaPlace<'a> {
     /// No field of such a type is ever written as null, so there is nothing to look up.
     pub(super) fn inside_foreign(&self) -> Self {
         Self {
-            path: self.path.clone(),
-            written: self.written.below(|_| None),
             is_foreign: true,
-            may_be_null: false,
+            ..self.below(self.path.clone(), |_| None)
         }
+    }
+
+    /// What is at `path`; `find` looks for it in each schema that describes how this place is written.
+    fn below(&self, path: String, find: impl Fn(&'a Object) -> Option<&'a Value>) -> Self {
+        let mut below = Self {
+            path,
+            written: Vec::new(),
+            may_be_null: false,
+            ..*self
+        };
+        for schema in self.written.iter().copied().filter_map(find) {
+            below.add(schema, &mut Vec::new());
+        }
+        below
     }
 }

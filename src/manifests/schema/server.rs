@@ -5,7 +5,6 @@ mod rules;
 
 use serde_json::Value;
 
-use self::rules::Costliest;
 use super::{Object, Reason, Refusal, value};
 use crate::manifests::json::{
     ELEMENTS, field_of, fields_of, is_true, object_of, path_of, requires, text_of, texts_of,
@@ -21,14 +20,15 @@ pub(super) fn check(root: &Object) -> Vec<Refusal> {
         unbounded: Vec::new(),
     };
     check.node(root, "", &around);
-    check.refusals.extend(check.costs.refusal());
+    check.total();
     check.refusals
 }
 
 #[derive(Default)]
 struct Check {
     refusals: Vec<Refusal>,
-    costs: Costliest,
+    /// The cost of each rule, and its refusal in case that it is the costliest of too many.
+    costs: Vec<(u64, Refusal)>,
 }
 
 /// How the lists and maps around a node affect its rules.

@@ -157,12 +157,9 @@ fn tidy_bounds(schema: &mut Object) {
 fn integral(number: &Number) -> Option<i64> {
     /// Up to here floats represent every integer exactly.
     const EXACT: f64 = 9_007_199_254_740_992.0;
-    let float = number.as_f64().filter(|_| number.is_f64())?;
-    #[expect(
-        clippy::cast_possible_truncation,
-        reason = "it is integral and in range"
-    )]
-    (float.fract() == 0.0 && float.abs() <= EXACT).then_some(float as i64)
+    let is_exact = |float: &f64| number.is_f64() && float.abs() <= EXACT;
+    // An integral float is written without a dot.
+    number.as_f64().filter(is_exact)?.to_string().parse().ok()
 }
 
 /// Allows null only where it is written, since null differs from an omitted field.

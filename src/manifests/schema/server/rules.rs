@@ -7,32 +7,17 @@ use super::{Around, Check, cel};
 use crate::error::join;
 use crate::manifests::json::{field_of, is_true, list_of};
 
-/// The costliest rule, and the total cost of all rules.
-#[derive(Default)]
-pub(super) struct Costliest {
-    total: u64,
-    cost: u64,
-    path: String,
-    rule: String,
-}
-
-impl Costliest {
-    fn add(&mut self, cost: u64, path: &str, rule: &str) {
-        self.total = self.total.saturating_add(cost);
-        if cost >= self.cost {
-            (self.cost, self.path, self.rule) = (cost, path.to_owned(), rule.to_owned());
-        }
-    }
-
-    /// The refusal of all rules together, if each alone is acceptable.
-    pub(super) fn refusal(self) -> Option<Refusal> {
-        let is_too_costly = self.total >= cel::CRD_LIMIT && self.cost <= cel::LIMIT;
-        let rule = self.rule;
-        is_too_costly.then(|| Refusal::new(&self.path, Reason::CostlyRules { rule }))
-    }
-}
-
 impl Check {
+    /// Refuses all rules together, if each alone is acceptable.
+    pub(super) fn total(&mut self) {
+        let costs = self.costs.iter().map(|(cost, _)| *cost);
+        let total = costs.fold(0, u64::saturating_add);
+        let costliest = self.costs.drain(..).max_by_key(|(cost, _)| *cost);
+        let costliest =
+            costliest.filter(|(cost, _)| *cost <= cel::LIMIT && total >= cel::CRD_LIMIT);
+        self.refusals.extend(costliest.map(|(_, refusal)| refusal));
+    }
+
     pub(super) fn rules(&mut self, schema: &Object, path: &str, around: &Around) {
         let rules = list_of(schema, "x-kubernetes-validations").iter();
         for rule in rules.filter_map(Value::as_object) {
@@ -86,7 +71,10 @@ impl Check {
         }
         let times = around.times.unwrap_or_else(|| cel::most_elements(schema));
         let cost = estimate.cost.saturating_mul(times);
-        self.costs.add(cost, path, expression);
+        let costly = Reason::CostlyRules {
+            rule: expression.to_owned(),
+        };
+        self.costs.push((cost, Refusal::new(path, costly)));
         if cost <= cel::LIMIT {
             return Ok(());
         }
