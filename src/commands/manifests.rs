@@ -18,7 +18,6 @@ use crate::commands::storage;
 use crate::commands::types::Types;
 use crate::commands::wanted::{Wanted, resources_of};
 use crate::layout;
-use crate::manifests::source::Remark;
 use crate::manifests::{self, MarkerError, Watched, code_marker, rbac, webhook};
 use crate::plan::{Change, is_generated};
 use crate::project::Project;
@@ -118,7 +117,6 @@ pub fn plan(
     let sizes = types.of_sizes();
     let any_changed = !changed.is_empty();
     let remarks = remarks.into_iter().filter(|_| any_changed);
-    let remarks = remarks.map(|Remark { path, line, text }| format!("{path}:{line}: {text}"));
     let of_roles = grants::lost(tree, &made.roles);
     let changes = changes(made, types, migrations, tree);
     let warnings = followers.into_iter().flatten();

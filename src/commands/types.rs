@@ -1,14 +1,14 @@
 //! The compiled API types, from which `kbr manifests` and `kbr docs` start. Pure.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::commands::create_api::error::ApiError;
 use crate::commands::error::{Error, Result};
 use crate::commands::manifests::error::ManifestsError;
 use crate::commands::wanted::Wanted;
 use crate::layout::{self, Place};
-use crate::manifests::crd::{self, CompiledType, CrdDocument, TypeName};
-use crate::manifests::source::{self, Declared, Remark};
+use crate::manifests::crd::{self, CrdDocument, TypeName};
+use crate::manifests::source::{self, Declared};
 use crate::plan::Change;
 use crate::project::{Project, Resource};
 use crate::scaffold;
@@ -20,7 +20,7 @@ use crate::tree::Tree;
 pub struct Types {
     pub crds: Vec<CrdDocument>,
     /// Remarks on fields, shown when a CRD changes.
-    pub remarks: Vec<Remark>,
+    pub remarks: Vec<String>,
     /// PROJECT with the scopes from the code, if they were changed there, and warnings about what else
     /// must follow.
     pub scopes: Option<(Project, Vec<String>)>,
@@ -35,8 +35,13 @@ impl Types {
         let mut compiled = crd::read(crdgen).map_err(|error| ManifestsError::Types(vec![error]))?;
         let (types, remarks) = declared(tree);
         compiled.iter_mut().for_each(|entry| entry.fix(&types));
-        check_types(project, &compiled)?;
-        let scopes = scopes(project, &compiled)?;
+        let scopes = match crd::type_names(&compiled) {
+            Some(compiled) => {
+                check_types(project, &compiled)?;
+                scopes(project, &compiled)?
+            }
+            None => None,
+        };
         let stored = |group: &str, kind: &str| {
             let mut stored = project.apis().filter(|api| api.is_stored());
             stored
@@ -71,7 +76,7 @@ pub fn crdgen(project: &Project, tree: &Tree, next: &'static str) -> Option<Want
 }
 
 /// The types that the sources of the API declare, and the remarks on their fields.
-fn declared(tree: &Tree) -> (Vec<Declared>, Vec<Remark>) {
+fn declared(tree: &Tree) -> (Vec<Declared>, Vec<String>) {
     let [api, _] = layout::SOURCES;
     let files = tree.files();
     let files = files.filter(|(path, _)| path.starts_with(api) && path.ends_with(".rs"));
@@ -94,16 +99,15 @@ pub fn explained(error: CargoError, tree: &Tree) -> Error {
     }
 }
 
-fn check_types(project: &Project, compiled: &[CompiledType]) -> Result<()> {
-    let Some(compiled) = crd::type_names(compiled) else {
-        return Ok(());
-    };
+fn check_types(project: &Project, compiled: &BTreeMap<TypeName, bool>) -> Result<()> {
     let known: BTreeSet<TypeName> = project.apis().map(type_name).collect();
     let missing = known
-        .difference(&compiled)
+        .iter()
+        .filter(|api| !compiled.contains_key(api))
         .map(|api| format!("`{api}` is in PROJECT, but not in the code"));
     let strange = compiled
-        .difference(&known)
+        .keys()
+        .filter(|api| !known.contains(api))
         .map(|api| format!("`{api}` is in the code, but not in PROJECT"));
     let differences: Vec<String> = missing.chain(strange).collect();
     if !differences.is_empty() {
@@ -114,15 +118,14 @@ fn check_types(project: &Project, compiled: &[CompiledType]) -> Result<()> {
 
 /// PROJECT with the scopes from the code, if they were changed there, and warnings about what else must
 /// follow.
-fn scopes(project: &Project, compiled: &[CompiledType]) -> Result<Option<(Project, Vec<String>)>> {
-    if crd::type_names(compiled).is_none() {
-        return Ok(None);
-    }
-    let compiled = crd::cluster_scoped(compiled);
+fn scopes(
+    project: &Project,
+    compiled: &BTreeMap<TypeName, bool>,
+) -> Result<Option<(Project, Vec<String>)>> {
     let mut after = project.clone();
     let mut warnings = Vec::new();
     for api in &mut after.resources {
-        let is_cluster_scoped = compiled.contains(&type_name(api));
+        let is_cluster_scoped = compiled.get(&type_name(api)) == Some(&true);
         if !api.is_own() || is_cluster_scoped == api.is_cluster_scoped() {
             continue;
         }

@@ -103,19 +103,9 @@ impl fmt::Display for TypeName {
     }
 }
 
-/// The names of the types, or `None` if one of them panicked and has no name.
-pub fn type_names(compiled: &[CompiledType]) -> Option<BTreeSet<TypeName>> {
+/// The types, and whether each is cluster-scoped, or `None` if one of them panicked and has no name.
+pub fn type_names(compiled: &[CompiledType]) -> Option<BTreeMap<TypeName, bool>> {
     compiled.iter().map(CompiledType::type_name).collect()
-}
-
-/// The cluster-scoped types.
-pub fn cluster_scoped(compiled: &[CompiledType]) -> BTreeSet<TypeName> {
-    let is_cluster_scoped = |one: &&CompiledType| {
-        let crd = one.crd.as_ref();
-        crd.is_some_and(|crd| crd.spec.scope == "Cluster")
-    };
-    let wanted = compiled.iter().filter(is_cluster_scoped);
-    wanted.filter_map(CompiledType::type_name).collect()
 }
 
 impl CompiledType {
@@ -128,14 +118,15 @@ impl CompiledType {
         }
     }
 
-    fn type_name(&self) -> Option<TypeName> {
+    fn type_name(&self) -> Option<(TypeName, bool)> {
         let spec = &self.crd.as_ref()?.spec;
-        Some(TypeName {
+        let name = TypeName {
             group: spec.group.clone(),
             version: spec.versions.first()?.name.clone(),
             kind: spec.names.kind.clone(),
             plural: spec.names.plural.clone(),
-        })
+        };
+        Some((name, spec.scope == "Cluster"))
     }
 }
 

@@ -10,22 +10,21 @@ use std::collections::BTreeSet;
 
 use serde_json::{Value, json};
 
-pub use self::scan::{Declared, Remark, scan};
+pub use self::scan::{Declared, scan};
 use super::json::list_of;
 
 /// The maps whose keys are variants of an enum and for which the API server accepts any key:
 /// schemars knows the variants only if none has a doc comment.
-pub fn open_keys(types: &[Declared]) -> impl Iterator<Item = Remark> {
+pub fn open_keys(types: &[Declared]) -> impl Iterator<Item = String> {
     let is_open = |key: &str| {
         let named = |one: &Declared| one.name == key && one.documents_variants;
         types.iter().any(named)
     };
     types.iter().flat_map(move |declared| {
         let open = declared.map_keys.iter().filter(move |(key, _)| is_open(key));
-        open.map(|(key, line)| Remark {
-            path: declared.path.clone(),
-            line: *line,
-            text: format!("the API server accepts any key in a map with keys of type `{key}`: write `//` instead of `///` on its variants"),
+        open.map(|(key, line)| {
+            let path = &declared.path;
+            format!("{path}:{line}: the API server accepts any key in a map with keys of type `{key}`: write `//` instead of `///` on its variants")
         })
     })
 }
@@ -121,6 +120,12 @@ mod tests {
         let mut schema = json!({ "$defs": definitions });
         fix(&mut schema, &["v1"], &types);
         schema["$defs"].take()
+    }
+
+    /// The line that a remark names.
+    fn line_of(remark: &String) -> usize {
+        let line = remark.split(':').nth(1).expect("a line");
+        line.parse().expect("a number")
     }
 
     /// The schema by schemars for an enum of which only some variants have doc comments.
@@ -245,10 +250,10 @@ mod tests {
         let source = "struct A {\n    /// Words.\n    #[serde(default, alias = \"old\")]\n    pub new: String,\n}\n\
                       enum B { #[serde(alias = \"C\")] c }\n// #[serde(alias = \"no\")]";
         let aliases = scan("api/src/v1/a.rs", source).1;
-        let lines: Vec<_> = aliases.iter().map(|one| one.line).collect();
+        let lines: Vec<_> = aliases.iter().map(line_of).collect();
         assert_eq!(lines, [3, 6]);
-        assert!(aliases[0].text.contains("the alias `old`: "), "{aliases:?}");
-        assert!(aliases[1].text.contains("the alias `C`: "), "{aliases:?}");
+        assert!(aliases[0].contains("the alias `old`: "), "{aliases:?}");
+        assert!(aliases[1].contains("the alias `C`: "), "{aliases:?}");
     }
 
     #[test]
@@ -265,7 +270,7 @@ mod tests {
             fn f(of: Duration, at: SocketAddr) {}";
         let lines = |source: &str| -> Vec<usize> {
             let remarks = scan("api/src/v1/a.rs", source).1;
-            remarks.iter().map(|one| one.line).collect()
+            remarks.iter().map(line_of).collect()
         };
         assert_eq!(lines(source), [2, 6]);
         assert_eq!(lines(&source.replace("kube::core::", "chrono::")), [6]);
@@ -278,7 +283,7 @@ mod tests {
             enum Key { One, /// Words.\n Two }
             enum Bare { One { /// Words.\n two: u8 } }";
         let types = scan("api/src/v1/a.rs", source).0;
-        let lines: Vec<usize> = open_keys(&types).map(|one| one.line).collect();
+        let lines: Vec<usize> = open_keys(&types).map(|it| line_of(&it)).collect();
         assert_eq!(lines, [1, 1]);
     }
 }

@@ -13,6 +13,7 @@ use serde_json::{Value, json};
 
 use super::{Object, Reason};
 use crate::manifests::json::{is_true, list_of};
+use crate::names::is_among;
 
 /// Runs the transforms that are the same for every node of a root schema.
 pub(super) fn prepare(root: &Value) -> Value {
@@ -77,7 +78,7 @@ pub(super) fn append(unit: &mut Object, key: &str, values: &[Value]) {
     }
 }
 
-/// Describes a node whose fields are finished without the help of its alternatives.
+/// Describes a node without the help of its alternatives. Its fields are finished.
 pub(super) fn restructure(unit: &mut Object) -> Result<(), Reason> {
     if unit.contains_key("prefixItems") || unit.get("items").is_some_and(Value::is_array) {
         return Err(Reason::Tuple);
@@ -100,6 +101,10 @@ pub(super) fn restructure(unit: &mut Object) -> Result<(), Reason> {
     }
     Ok(())
 }
+
+/// Keywords that only objects have.
+const OF_OBJECTS: &str = "additionalProperties maxProperties minProperties patternProperties properties \
+                          propertyNames required";
 
 /// Moves what alternatives describe up to their node: a CRD does not allow more than conditions in them.
 #[derive(Default)]
@@ -159,15 +164,9 @@ impl Alternatives {
             return Self::move_up(member);
         }
         self.of_node(member)?;
-        let has = |keys: &[&str]| keys.iter().any(|key| member.contains_key(*key));
-        let is_object = has(&["properties", "required", "additionalProperties"])
-            || has(&[
-                "minProperties",
-                "maxProperties",
-                "patternProperties",
-                "propertyNames",
-            ]);
-        if !is_object && has(&["anyOf", "items", "oneOf"]) {
+        let has = |keys: &str| member.keys().any(|key| is_among(keys, key));
+        let is_object = has(OF_OBJECTS);
+        if !is_object && has("anyOf items oneOf") {
             return Ok(());
         }
         let kind = member.remove("type");

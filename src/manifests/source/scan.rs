@@ -26,36 +26,25 @@ pub struct Declared {
     pub mentions: BTreeSet<String>,
 }
 
-/// What the API server will not do with a field, which schemars cannot express.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Remark {
-    pub path: String,
-    pub line: usize,
-    pub text: String,
-}
-
-/// The types of a source, and remarks on their fields.
-pub fn scan(path: &str, source: &str) -> (Vec<Declared>, Vec<Remark>) {
+/// The types of a source, and remarks on their fields: what the API server will not do with them, which
+/// schemars cannot express.
+pub fn scan(path: &str, source: &str) -> (Vec<Declared>, Vec<String>) {
     let code = Code::read(source);
-    let remark = |at: usize, text: String| Remark {
-        path: path.to_owned(),
-        line: code.line(code.start(at)),
-        text,
-    };
+    let remark = |at: usize, text: &str| format!("{path}:{}: {text}", code.line(code.start(at)));
     let has_durations = has_durations_of_kube(&code);
     let (mut types, mut remarks) = (Vec::new(), Vec::new());
     for at in 0..code.len() {
         if let Some(attribute) = code.attribute(at) {
             remarks.extend(strings_of(&code, &attribute, "alias").map(|name| {
                 let text = format!("the API server does not know the alias `{name}`: kubectl refuses it, and other clients lose it");
-                remark(at, text)
+                remark(at, &text)
             }));
         }
         if matches!(code.word(at), "struct" | "enum") && at + 1 < code.len() {
             let declared = declared(path, &code, at);
             let body = at + 2..code.end(at);
             let unbounded = unbounded(&code, body, has_durations).into_iter();
-            remarks.extend(unbounded.map(|(at, text)| remark(at, text.to_owned())));
+            remarks.extend(unbounded.map(|(at, text)| remark(at, text)));
             types.push(declared);
         }
     }
