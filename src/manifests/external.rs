@@ -64,18 +64,10 @@ pub fn find(text: &str, group: &str, version: &str, kind: &str) -> Result<Extern
 
 /// The documents of a YAML stream, each with a newline at its end.
 fn documents(text: &str) -> Vec<String> {
-    let mut documents = vec![String::new()];
-    for line in text.lines() {
-        if line == "---" || line.starts_with("--- ") {
-            documents.push(String::new());
-        } else if let Some(last) = documents.last_mut() {
-            last.push_str(line);
-            last.push('\n');
-        }
-    }
-    documents.retain(|it| !it.trim().is_empty());
-    let trimmed = documents.iter().map(|it| it.trim_matches('\n'));
-    trimmed.map(|it| format!("{it}\n")).collect()
+    let lines: Vec<&str> = text.lines().collect();
+    let documents = lines.split(|line| *line == "---" || line.starts_with("--- "));
+    let documents = documents.map(|lines| format!("{}\n", lines.join("\n").trim_matches('\n')));
+    documents.filter(|it| !it.trim().is_empty()).collect()
 }
 
 /// An object with the required fields, and those whose value had to be guessed.

@@ -32,7 +32,6 @@ struct Check {
 }
 
 /// How the lists and maps around a node affect its rules.
-#[derive(Clone)]
 struct Around {
     /// Whether the API server can find the old value of the same element.
     is_correlated: bool,
@@ -71,16 +70,16 @@ impl Check {
 impl Around {
     /// What is around an element of the list or map `schema`.
     fn inside(&self, schema: &Object, path: &str, bound: &'static str) -> Self {
-        let mut inside = self.clone();
         let is_list = bound == "maxItems";
-        inside.is_correlated &= !is_list || text_of(schema, "x-kubernetes-list-type") == "map";
+        let is_map = !is_list || text_of(schema, "x-kubernetes-list-type") == "map";
         let most = schema.get(bound).and_then(Value::as_u64);
-        let times = inside.times.zip(most);
-        inside.times = times.map(|(times, most)| times.saturating_mul(most));
-        if most.is_none() {
-            inside.unbounded.push((path.to_owned(), bound));
+        let times = self.times.zip(most);
+        let missing = most.is_none().then(|| (path.to_owned(), bound));
+        Self {
+            is_correlated: self.is_correlated && is_map,
+            times: times.map(|(times, most)| times.saturating_mul(most)),
+            unbounded: self.unbounded.iter().cloned().chain(missing).collect(),
         }
-        inside
     }
 }
 

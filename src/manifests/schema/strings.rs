@@ -46,22 +46,19 @@ pub(super) fn bound(schema: &mut Object) {
     // `Ipv4Addr`. The format alone accepts `010.0.0.1` and `::ffff:10.0.0.1`.
     let ipv4 = format!(r"^({OCTET}\.){{3}}{OCTET}$");
     let (key, value) = match text_of(schema, "format") {
-        "ip" => {
-            let either = json!([{ "format": "ipv4", "pattern": ipv4 }, { "format": "ipv6" }]);
-            ("anyOf", either)
-        }
+        "ip" => (
+            "anyOf",
+            json!([{ "format": "ipv4", "pattern": ipv4 }, { "format": "ipv6" }]),
+        ),
         "ipv4" => ("pattern", json!(ipv4)),
         "date-time" => ("pattern", json!(TIMESTAMP)),
         // `chrono::NaiveTime` and `jiff::civil::Time`.
-        "partial-time" => {
-            let time = format!("^{HOUR_AND_MINUTE}({SECOND})?$");
-            ("pattern", json!(time))
-        }
+        "partial-time" => ("pattern", json!(format!("^{HOUR_AND_MINUTE}({SECOND})?$"))),
         // `chrono::NaiveDateTime` and `jiff::civil::DateTime`.
-        "partial-date-time" => {
-            let date_time = format!("^{DATE}T{HOUR_AND_MINUTE}{SECOND}$");
-            ("pattern", json!(date_time))
-        }
+        "partial-date-time" => (
+            "pattern",
+            json!(format!("^{DATE}T{HOUR_AND_MINUTE}{SECOND}$")),
+        ),
         _ => return,
     };
     schema.insert(key.to_owned(), value);

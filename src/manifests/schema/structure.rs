@@ -43,13 +43,12 @@ impl Transform for Options {
                 .any(|it| is_null(it) || is_true(it, "nullable"));
             members.retain(|member| !is_null(member));
             if key == "anyOf" && is_option {
-                let inner = members[0].take();
+                let mut inner = members[0].take();
                 schema.remove(key);
-                for (key, value) in inner.as_object().into_iter().flatten() {
+                for (key, value) in inner.as_object_mut().into_iter().flatten() {
                     // The keyword of the `Option` wins.
-                    if schema.get(key).is_none() {
-                        schema.insert(key.clone(), value.clone());
-                    }
+                    let known = schema.ensure_object().entry(key);
+                    known.or_insert_with(|| value.take());
                 }
             }
         }
@@ -84,22 +83,10 @@ pub(super) fn restructure(unit: &mut Object) -> Result<(), Reason> {
         return Err(Reason::Tuple);
     }
     // Only this `anyOf` may name types.
-    if !unit.contains_key("x-kubernetes-int-or-string") {
-        Alternatives::move_up(unit)?;
+    match unit.contains_key("x-kubernetes-int-or-string") {
+        true => Ok(()),
+        false => Alternatives::move_up(unit),
     }
-    if unit.contains_key("properties")
-        && let Some(Value::Bool(is_open)) = unit.get("additionalProperties")
-    {
-        // A flattened map of JSON values.
-        if *is_open {
-            unit.insert(
-                "x-kubernetes-preserve-unknown-fields".to_owned(),
-                true.into(),
-            );
-        }
-        unit.remove("additionalProperties");
-    }
-    Ok(())
 }
 
 /// Keywords that only objects have.

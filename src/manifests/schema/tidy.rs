@@ -92,9 +92,15 @@ fn tidy_member(member: &mut Object) {
 fn tidy_maps(schema: &mut Object) {
     // `deny_unknown_fields`: the API server drops unknown fields anyway.
     schema.retain(|key, value| key != "additionalProperties" || *value != false);
-    if let Some(values @ Value::Bool(true)) = schema.get_mut("additionalProperties") {
+    if is_true(schema, "additionalProperties") {
         // A map of JSON values, as controller-gen writes it. A bare `true` would empty the values.
-        *values = json!({ "x-kubernetes-preserve-unknown-fields": true });
+        let keyword = "x-kubernetes-preserve-unknown-fields";
+        schema["additionalProperties"] = json!({ keyword: true });
+        if schema.contains_key("properties") {
+            // The map is flattened into a struct.
+            schema.remove("additionalProperties");
+            schema.insert(keyword.to_owned(), true.into());
+        }
     }
     // kube's `StructMerge` writes a keyword that CRDs do not have: they use one for maps and structs.
     if let Some(merge) = schema.remove("x-kubernetes-struct-type") {

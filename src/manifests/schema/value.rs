@@ -6,7 +6,7 @@ use regex_lite::Regex;
 use serde_json::Value;
 
 use super::{Object, format};
-use crate::manifests::json::{fields_of, is_true, object_of, text_of, texts_of};
+use crate::manifests::json::{fields_of, is_true, list_of, object_of, text_of, texts_of};
 
 /// Looks for what the API server would refuse in `value`. The error is where, relative to the value, and what.
 pub(super) fn check(value: &Value, schema: &Object) -> Result<(), (String, String)> {
@@ -52,22 +52,21 @@ fn scalar(value: &Value, schema: &Object) -> Result<(), String> {
     if value.is_null() && is_true(schema, "nullable") {
         return Ok(());
     }
-    if let Some(kind) = schema.get("type").and_then(Value::as_str) {
-        let fits = match kind {
-            "integer" => value.as_f64().is_some_and(|number| number.fract() == 0.0),
-            "number" => value.is_number(),
-            "string" => value.is_string(),
-            "boolean" => value.is_boolean(),
-            "array" => value.is_array(),
-            _ => value.is_object(),
-        };
-        if !fits {
-            return Err(format!("is not of type `{kind}`"));
-        }
+    let kind = text_of(schema, "type");
+    let fits = match kind {
+        "" => true,
+        "integer" => value.as_f64().is_some_and(|number| number.fract() == 0.0),
+        "number" => value.is_number(),
+        "string" => value.is_string(),
+        "boolean" => value.is_boolean(),
+        "array" => value.is_array(),
+        _ => value.is_object(),
+    };
+    if !fits {
+        return Err(format!("is not of type `{kind}`"));
     }
-    if let Some(values) = schema.get("enum").and_then(Value::as_array)
-        && !values.contains(value)
-    {
+    let values = list_of(schema, "enum");
+    if !values.is_empty() && !values.contains(value) {
         let known: Vec<String> = values.iter().map(ToString::to_string).collect();
         return Err(format!("is not one of {}", known.join(", ")));
     }
