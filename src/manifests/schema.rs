@@ -263,9 +263,10 @@ impl<'a> Pass<'a> {
         Ok(())
     }
 
-    /// The definition that a schema refers to, if it is one of Kubernetes' own.
+    /// The definition that a schema refers to, if it is one of Kubernetes' own, rather than of the user or of
+    /// another crate.
     fn foreign_type(&self, schema: &Value) -> Option<(&'a str, &'a Value)> {
         let definition = place::definition(self.root, text_of(schema, "$ref"));
-        definition.filter(|(name, _)| foreign::is_foreign(name))
+        definition.filter(|(name, _)| name.starts_with("io.k8s."))
     }
 }

@@ -24,11 +24,6 @@ const TIMES: [&str; 2] = [
     "io.k8s.apimachinery.pkg.apis.meta.v1.MicroTime",
 ];
 
-/// Whether a definition is one of Kubernetes' own, rather than of the user or of another crate.
-pub(super) fn is_foreign(definition: &str) -> bool {
-    definition.starts_with("io.k8s.")
-}
-
 /// Completes the finished schema of a type of Kubernetes, or of a list of it (`TYPE[]`).
 ///
 /// Kubernetes does not require `metadata`; k8s-openapi marks it as required only because it always

@@ -11,14 +11,12 @@ use crate::manifests::json::{list_of, object_of, path_of, requires, text_of};
 /// The name by which schemars refers to the root type from within itself.
 pub(super) const ROOT: &str = "#";
 
-const DEFINITIONS: &str = "#/$defs/";
-
 /// The definition that a `$ref` refers to, with its name.
 pub(super) fn definition<'a>(root: &'a Value, reference: &str) -> Option<(&'a str, &'a Value)> {
     if reference == ROOT {
         return Some((ROOT, root));
     }
-    let name = decode(reference.strip_prefix(DEFINITIONS)?);
+    let name = decode(reference.strip_prefix("#/$defs/")?);
     let (name, definition) = object_of(root, "$defs")?.get_key_value(&name)?;
     Some((name, definition))
 }

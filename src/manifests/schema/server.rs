@@ -71,12 +71,12 @@ impl Around {
     /// What is around an element of the list or map `schema`.
     fn inside(&self, schema: &Object, path: &str, bound: &'static str) -> Self {
         let is_list = bound == "maxItems";
-        let is_map = !is_list || text_of(schema, "x-kubernetes-list-type") == "map";
+        let has_keys = !is_list || text_of(schema, "x-kubernetes-list-type") == "map";
         let most = schema.get(bound).and_then(Value::as_u64);
         let times = self.times.zip(most);
         let missing = most.is_none().then(|| (path.to_owned(), bound));
         Self {
-            is_correlated: self.is_correlated && is_map,
+            is_correlated: self.is_correlated && has_keys,
             times: times.map(|(times, most)| times.saturating_mul(most)),
             unbounded: self.unbounded.iter().cloned().chain(missing).collect(),
         }

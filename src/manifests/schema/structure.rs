@@ -136,6 +136,7 @@ impl Alternatives {
         Ok(())
     }
 
+    /// Moves what one member describes up, except conditions: which fields are required, and how many there are.
     fn of_member(
         &mut self,
         member: &mut Object,
@@ -174,26 +175,20 @@ impl Alternatives {
             }
         }
         let known = node.entry("properties").or_insert_with(|| json!({}));
+        let is_tag = |property: &Value| list_of(property, "enum").len() == 1;
         for (name, property) in properties {
             match known.get(&name) {
-                Some(known) => self.compare(name, known, &property)?,
                 None => known[name] = property,
+                Some(known) if *known == property => {}
+                Some(known) if is_tag(known) && is_tag(&property) => {
+                    return Err(Reason::TaggedEnum { tag: name });
+                }
+                Some(_) => {
+                    let conflict = Reason::ConflictingField { field: name };
+                    self.conflict.get_or_insert(conflict);
+                }
             }
         }
-        Ok(())
-    }
-
-    /// Compares the schemas that two alternatives give a field.
-    fn compare(&mut self, field: String, one: &Value, other: &Value) -> Result<(), Reason> {
-        let is_tag = |property: &Value| list_of(property, "enum").len() == 1;
-        if one == other {
-            return Ok(());
-        }
-        if is_tag(one) && is_tag(other) {
-            return Err(Reason::TaggedEnum { tag: field });
-        }
-        self.conflict
-            .get_or_insert(Reason::ConflictingField { field });
         Ok(())
     }
 }
