@@ -15,28 +15,19 @@ pub(super) fn check(value: &Value, schema: &Object) -> Result<(), (String, Strin
     let check_below = |value: &Value, schema: &Object, step: &str| {
         check(value, schema).map_err(|(path, problem)| (format!("{step}{path}"), problem))
     };
-    match value {
-        Value::Array(items) => {
-            if let Some(of_item) = object_of(schema, "items") {
-                let mut items = items.iter();
-                items.try_for_each(|item| check_below(item, of_item, "[]"))?;
+    if let (Value::Array(items), Some(of_item)) = (value, object_of(schema, "items")) {
+        let mut items = items.iter();
+        items.try_for_each(|item| check_below(item, of_item, "[]"))?;
+    }
+    for (name, value) in value.as_object().into_iter().flatten() {
+        let of_field = schema.get("properties").and_then(|all| all.get(name));
+        match of_field.or_else(|| schema.get("additionalProperties")) {
+            Some(Value::Object(schema)) => check_below(value, schema, &format!(".{name}"))?,
+            None if !is_open(schema) => {
+                return Err(here(format!("has the unknown field `{name}`")));
             }
+            _ => {}
         }
-        Value::Object(fields) => {
-            for (name, value) in fields {
-                let of_field = schema.get("properties").and_then(|all| all.get(name));
-                match of_field.or_else(|| schema.get("additionalProperties")) {
-                    Some(Value::Object(schema)) => {
-                        check_below(value, schema, &format!(".{name}"))?;
-                    }
-                    None if !is_open(schema) => {
-                        return Err(here(format!("has the unknown field `{name}`")));
-                    }
-                    _ => {}
-                }
-            }
-        }
-        _ => {}
     }
     alternatives(value, schema).map_err(here)
 }
