@@ -19,7 +19,7 @@ pub enum CrdError {
     )]
     Unreadable(serde_json::Error),
     #[error("`{name}`: {refusal}")]
-    #[diagnostic(code("types-refused"), forward(refusal))]
+    #[diagnostic(code("types-refused"), help("{}", refusal.reason.help()))]
     Refused { name: String, refusal: Refusal },
     #[error("`{name}`: `#[kube({})]` {}", .attribute.text, .attribute.problem)]
     #[diagnostic(code("types-attribute"), help("{}", attribute.help))]
