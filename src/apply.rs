@@ -28,7 +28,7 @@ use std::path::{Path, PathBuf};
 use tempfile::Builder;
 
 use crate::error::IoError;
-use crate::plan::{Plan, Step};
+use crate::plan::Plan;
 use crate::tree::{TEMPORARY, read_text};
 
 pub use error::ApplyError;
@@ -44,11 +44,8 @@ const RANDOM: usize = 6;
 /// has to finish the plan if this one is killed.
 pub fn apply(root: &Path, plan: &Plan, typed: Typed) -> Result<(), ApplyError> {
     let mut undo = Undo::default();
-    let folder = undo.create_folders(root);
-    let guard = lock(root);
-    let folder = folder.map_err(ApplyError::Io);
-    let written = folder.and_then(|()| write(root, plan, &typed, guard.is_some(), &mut undo));
-    written.map_err(|error| match undo.run(root, plan, typed) {
+    let written = write(root, plan, &typed, &mut undo);
+    written.map_err(|error| match undo.run(root, plan, &typed) {
         Ok(()) => error,
         Err(undo) => ApplyError::Undo {
             error: Box::new(error),
@@ -74,41 +71,30 @@ fn lock(root: &Path) -> Option<File> {
     Some(folder)
 }
 
-fn write<'a>(
-    root: &Path,
-    plan: &'a Plan,
-    typed: &Typed,
-    is_locked: bool,
-    undo: &mut Undo<'a>,
-) -> Result<(), ApplyError> {
-    let steps: Vec<&Step> = plan.changing().collect();
-    recheck(root, &steps)?;
-    if is_locked {
+fn write(root: &Path, plan: &Plan, typed: &Typed, undo: &mut Undo) -> Result<(), ApplyError> {
+    undo.create_folders(root)?;
+    undo.guard = lock(root);
+    recheck(root, plan)?;
+    if undo.guard.is_some() {
         sweep(root, plan.steps.iter().map(|step| step.path.as_str()));
     }
-    if steps.is_empty() {
+    if plan.changing().next().is_none() {
         return Ok(());
     }
-    let staged = stage(root, &steps, undo)?;
-    record::write(root, &Record::of(plan, &staged, typed), undo)?;
-    undo.is_recorded = true;
-    commit(root, &staged, undo)?;
-    // The owner may have removed a file, but not its folder.
-    for step in plan.already_removed() {
-        remove_emptied(root, &root.join(&step.path), &mut undo.emptied)?;
-    }
+    let record = Record::begin(root, plan, typed, false, undo)?;
+    record.commit(root, undo)?;
     Ok(record::remove(root)?)
 }
 
 /// Refuses if a file has changed since the plan was made, or if another kbr was killed since.
-fn recheck(root: &Path, steps: &[&Step]) -> Result<(), ApplyError> {
+fn recheck(root: &Path, plan: &Plan) -> Result<(), ApplyError> {
     let changed = |path: &str| ApplyError::ChangedMeanwhile {
         path: path.to_owned(),
     };
     if fs::symlink_metadata(root.join(record::RECORD)).is_ok() {
         return Err(changed(record::RECORD));
     }
-    for step in steps {
+    for step in plan.changing() {
         let path = root.join(&step.path);
         let now = match fs::symlink_metadata(&path) {
             Ok(found) if found.is_file() => read_text(&path)?,
@@ -121,44 +107,6 @@ fn recheck(root: &Path, steps: &[&Step]) -> Result<(), ApplyError> {
         }
     }
     Ok(())
-}
-
-/// A step whose new text is in a temporary file next to its destination, ready to be renamed.
-struct Staged<'a> {
-    step: &'a Step,
-    path: PathBuf,
-    /// `None` for a file that is removed.
-    temporary: Option<PathBuf>,
-}
-
-fn stage<'a>(root: &Path, steps: &[&'a Step], undo: &mut Undo) -> Result<Vec<Staged<'a>>, IoError> {
-    let one = |step: &&'a Step| stage_text(root, step, step.after.as_deref(), undo);
-    steps.iter().map(one).collect()
-}
-
-/// Writes `text` to a temporary file next to the file of `step`, with the mode of that file or of a new
-/// file.
-fn stage_text<'a>(
-    root: &Path,
-    step: &'a Step,
-    text: Option<&str>,
-    undo: &mut Undo,
-) -> Result<Staged<'a>, IoError> {
-    let path = root.join(&step.path);
-    let temporary = match text {
-        Some(text) => {
-            undo.create_folders(path.parent().unwrap_or(root))?;
-            let written = write_beside(&path, text).map_err(IoError::at("write", &path))?;
-            undo.temporaries.push(written.clone());
-            Some(written)
-        }
-        None => None,
-    };
-    Ok(Staged {
-        step,
-        path,
-        temporary,
-    })
 }
 
 fn write_beside(path: &Path, text: &str) -> io::Result<PathBuf> {
@@ -178,20 +126,10 @@ fn write_beside(path: &Path, text: &str) -> io::Result<PathBuf> {
     kept.map_err(|error| error.error)
 }
 
-fn commit<'a>(root: &Path, staged: &[Staged<'a>], undo: &mut Undo<'a>) -> Result<(), IoError> {
-    for it in staged {
-        put(&it.path, it.temporary.as_deref())?;
-        undo.done.push(it.step);
-        if it.temporary.is_none() {
-            remove_emptied(root, &it.path, &mut undo.emptied)?;
-        }
-    }
-    Ok(())
-}
-
-/// Gives `path` its new text, or removes it if there is none. Renames, since the file may be read-only.
-fn put(path: &Path, temporary: Option<&Path>) -> Result<(), IoError> {
-    match temporary {
+/// Gives `path` its new text, which is in the file called `temporary` next to it, or removes it if there is none.
+/// Renames, since the file may be read-only.
+fn put(path: &Path, temporary: Option<&str>) -> Result<(), IoError> {
+    match temporary.map(|name| path.with_file_name(name)) {
         Some(text) => on_disk(|| fs::rename(text, path)).map_err(IoError::at("write", path)),
         None => on_disk(|| fs::remove_file(path)).map_err(IoError::at("remove", path)),
     }
@@ -226,39 +164,23 @@ fn is_temporary_name(name: &str) -> bool {
 /// Folders that were removed, innermost first, with their old modes.
 type Emptied = Vec<(PathBuf, fs::Permissions)>;
 
-/// Removes the folders below `root` that are empty after the file at `path` has been removed.
-fn remove_emptied(root: &Path, path: &Path, emptied: &mut Emptied) -> Result<(), IoError> {
-    let above = path.ancestors().skip(1);
-    for folder in above.take_while(|folder| *folder != root) {
-        let mode = match fs::metadata(folder) {
-            Ok(found) => found.permissions(),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
-            Err(error) => return Err(IoError::at("read", folder)(error)),
-        };
-        remove_folder(folder)?;
-        if folder.exists() {
-            break;
-        }
-        emptied.push((folder.to_owned(), mode));
-    }
-    Ok(())
-}
-
 /// How to restore the old tree.
 #[derive(Default)]
-struct Undo<'a> {
+struct Undo {
+    /// The lock, which is held until everything is done or undone.
+    guard: Option<File>,
     /// Folders that were created, outermost first.
     folders: Vec<PathBuf>,
     /// Temporary files, including renamed ones.
     temporaries: Vec<PathBuf>,
     /// Whether the record is written.
     is_recorded: bool,
-    /// Steps whose files were replaced or removed.
-    done: Vec<&'a Step>,
+    /// How many of the plan's changes are carried out.
+    done: usize,
     emptied: Emptied,
 }
 
-impl Undo<'_> {
+impl Undo {
     fn create_folders(&mut self, folder: &Path) -> Result<(), IoError> {
         let missing: Vec<&Path> = folder
             .ancestors()
@@ -271,9 +193,20 @@ impl Undo<'_> {
         Ok(())
     }
 
+    /// Writes `text` to a temporary file next to the file at `path`, ready to be renamed, with the mode of that
+    /// file or of a new file, and returns its name.
+    fn stage(&mut self, path: &Path, text: &str) -> Result<String, IoError> {
+        self.create_folders(path.parent().unwrap_or(path))?;
+        let temporary = write_beside(path, text).map_err(IoError::at("write", path))?;
+        let name = temporary.file_name().unwrap_or_default();
+        let name = name.to_string_lossy().into_owned();
+        self.temporaries.push(temporary);
+        Ok(name)
+    }
+
     /// Undoes everything. If that fails after the record was written, the next kbr finishes the work:
     /// the plan, or the undo if it already has its record.
-    fn run(mut self, root: &Path, plan: &Plan, typed: Typed) -> Result<(), IoError> {
+    fn run(mut self, root: &Path, plan: &Plan, typed: &Typed) -> Result<(), IoError> {
         if self.is_recorded {
             self.put_back(root, plan, typed)?;
         }
@@ -293,19 +226,29 @@ impl Undo<'_> {
     }
 
     /// Restores the old texts in the same way: staged, recorded, renamed.
-    fn put_back(&mut self, root: &Path, plan: &Plan, typed: Typed) -> Result<(), IoError> {
+    fn put_back(&mut self, root: &Path, plan: &Plan, typed: &Typed) -> Result<(), IoError> {
         for (folder, mode) in std::mem::take(&mut self.emptied).into_iter().rev() {
             restore_folder(&folder, mode).map_err(IoError::at("restore", folder))?;
         }
-        let done = std::mem::take(&mut self.done);
-        let mut staged = Vec::with_capacity(done.len());
-        for step in done.into_iter().rev() {
-            staged.push(stage_text(root, step, step.before.as_deref(), self)?);
-        }
-        record::write(root, &Record::of_undo(plan, &staged, typed), self)?;
-        let mut staged = staged.iter();
-        staged.try_for_each(|it| put(&it.path, it.temporary.as_deref()))
+        let plan = reversed(plan, self.done);
+        let record = Record::begin(root, &plan, typed, true, self)?;
+        record.put(root, self)
     }
+}
+
+/// The plan that undoes the first changes of `plan`, as many as are `done`.
+fn reversed(plan: &Plan, done: usize) -> Plan {
+    let mut plan = plan.clone();
+    let steps = plan.steps.iter_mut();
+    let changing = steps.filter(|step| step.before != step.after);
+    for (at, step) in changing.enumerate() {
+        if at < done {
+            std::mem::swap(&mut step.before, &mut step.after);
+        } else {
+            step.after.clone_from(&step.before);
+        }
+    }
+    plan
 }
 
 /// Recreates a folder that was removed.
@@ -327,7 +270,7 @@ fn remove_folder(folder: &Path) -> Result<(), IoError> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::plan::Change;
+    use crate::plan::{Change, Step};
     use crate::tree::Tree;
 
     fn step(path: &str, before: Option<&str>, after: Option<&str>) -> Step {
@@ -400,16 +343,15 @@ mod tests {
         let plan = Plan {
             steps: steps.to_vec(),
         };
-        let steps: Vec<&Step> = plan.steps.iter().collect();
-        let mut undo = Undo::default();
-        let staged = stage(root.path(), &steps, &mut undo).expect("room beside each");
-        undo.is_recorded = true;
+        let (mut undo, typed) = (Undo::default(), Typed::default());
+        let record = Record::begin(root.path(), &plan, &typed, false, &mut undo);
         fs::create_dir(root.path().join("c")).expect("a folder in the way");
-        let error =
-            commit(root.path(), &staged, &mut undo).expect_err("a file cannot replace a folder");
+        let error = record
+            .expect("room beside each")
+            .commit(root.path(), &mut undo)
+            .expect_err("a file cannot replace a folder");
         assert!(error.to_string().starts_with("could not write"), "{error}");
-        undo.run(root.path(), &plan, Typed::default())
-            .expect("the way back");
+        undo.run(root.path(), &plan, &typed).expect("the way back");
         fs::remove_dir(root.path().join("c")).expect("the folder in the way");
         assert_eq!(
             names(root.path()),
@@ -453,22 +395,15 @@ mod tests {
         fs::create_dir_all(&inner).expect("folders");
         fs::write(inner.join("gone"), "old").expect("a file");
         fs::set_permissions(&inner, fs::Permissions::from_mode(0o750)).expect("a mode");
-        let steps = [
-            step("a/b/gone", Some("old"), None),
-            step("c", None, Some("new")),
-        ];
         let plan = Plan {
-            steps: steps.to_vec(),
+            steps: vec![step("a/b/gone", Some("old"), None)],
         };
-        let steps: Vec<&Step> = plan.steps.iter().collect();
-        let mut undo = Undo::default();
-        let staged = stage(root.path(), &steps, &mut undo).expect("room beside each");
-        undo.is_recorded = true;
-        fs::create_dir(root.path().join("c")).expect("a folder in the way");
-        commit(root.path(), &staged, &mut undo).expect_err("a file cannot replace a folder");
+        let (mut undo, typed) = (Undo::default(), Typed::default());
+        let record = Record::begin(root.path(), &plan, &typed, false, &mut undo);
+        let committed = record.expect("room").commit(root.path(), &mut undo);
+        committed.expect("nothing in the way");
         assert!(!root.path().join("a").exists(), "both folders are gone");
-        undo.run(root.path(), &plan, Typed::default())
-            .expect("the way back");
+        undo.run(root.path(), &plan, &typed).expect("the way back");
         let text = fs::read_to_string(inner.join("gone")).expect("a file");
         assert_eq!(text, "old");
         let mode = fs::metadata(&inner).expect("a folder").permissions().mode();

@@ -159,12 +159,6 @@ impl Plan {
         steps.filter(|step| step.before.is_some() || step.after.is_some())
     }
 
-    /// The steps for removing files that do not exist.
-    pub fn already_removed(&self) -> impl Iterator<Item = &Step> {
-        let steps = self.steps.iter();
-        steps.filter(|step| step.before.is_none() && step.after.is_none())
-    }
-
     /// The steps that change something.
     pub fn changing(&self) -> impl Iterator<Item = &Step> {
         self.steps.iter().filter(|step| step.before != step.after)

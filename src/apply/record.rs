@@ -11,8 +11,8 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
-use super::{ApplyError, Staged, Undo};
-use super::{is_temporary_name, lock, put, remove_emptied, sweep, write_beside};
+use super::{ApplyError, Emptied, Undo};
+use super::{is_temporary_name, lock, put, remove_folder, sweep};
 use crate::error::IoError;
 use crate::plan::{Outcome, Plan, Step};
 use crate::project::is_inside;
@@ -34,12 +34,13 @@ pub struct Typed {
     pub next: String,
 }
 
+/// What kbr is about to do.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Record {
-    typed: Typed,
+    pub typed: Typed,
     /// Whether the old texts are being put back, after an error.
-    is_undo: bool,
+    pub is_undo: bool,
     files: Vec<Recorded>,
 }
 
@@ -57,34 +58,77 @@ struct Recorded {
     temporary: Option<String>,
 }
 
-/// What a killed kbr began and this one has finished.
-pub struct Finished {
-    pub typed: Typed,
-    pub is_undo: bool,
-    pub plan: Plan,
-}
-
 impl Record {
-    pub(super) fn of(plan: &Plan, staged: &[Staged], typed: &Typed) -> Self {
-        let file = |step: &Step| Recorded::of(step, staged, [&step.before, &step.after]);
-        Self {
+    /// Writes the new texts to temporary files, and then the record, which replaces an existing one.
+    pub(super) fn begin(
+        root: &Path,
+        plan: &Plan,
+        typed: &Typed,
+        is_undo: bool,
+        undo: &mut Undo,
+    ) -> Result<Self, IoError> {
+        let steps = plan.steps.iter();
+        let files: Result<_, _> = steps
+            .map(|step| Recorded::stage(root, step, undo))
+            .collect();
+        let record = Self {
             typed: typed.clone(),
-            is_undo: false,
-            files: plan.steps.iter().map(file).collect(),
-        }
+            is_undo,
+            files: files?,
+        };
+        let path = root.join(RECORD);
+        let text = serde_json::to_string_pretty(&record).map_err(io::Error::from);
+        let text = text.map_err(IoError::at("write", &path))? + "\n";
+        let temporary = undo.stage(&path, &text)?;
+        put(&path, Some(&temporary))?;
+        undo.is_recorded = true;
+        Ok(record)
     }
 
-    /// The undo of the staged files; the others are listed because of their folders.
-    pub(super) fn of_undo(plan: &Plan, staged: &[Staged], typed: Typed) -> Self {
-        let is_done = |step: &Step| staged.iter().any(|it| it.step.path == step.path);
-        let file = |step: &Step| match is_done(step) {
-            true => Recorded::of(step, staged, [&step.after, &step.before]),
-            false => Recorded::of(step, staged, [&step.before, &step.before]),
-        };
-        Self {
-            typed,
-            is_undo: true,
-            files: plan.steps.iter().map(file).collect(),
+    /// Replaces and removes the files, then the folders that are empty afterwards.
+    pub(super) fn commit(&self, root: &Path, undo: &mut Undo) -> Result<(), IoError> {
+        self.put(root, undo)?;
+        self.remove_emptied(root, &mut undo.emptied)
+    }
+
+    /// Replaces and removes the files.
+    pub(super) fn put(&self, root: &Path, undo: &mut Undo) -> Result<(), IoError> {
+        for file in self.files.iter().filter(|file| file.before != file.after) {
+            file.put(root)?;
+            undo.done += 1;
+        }
+        Ok(())
+    }
+
+    /// Removes the folders below `root` that are empty after files have been removed.
+    fn remove_emptied(&self, root: &Path, emptied: &mut Emptied) -> Result<(), IoError> {
+        // The owner may have removed a file, but not its folder.
+        let removed = self.files.iter().filter(|file| file.after.is_none());
+        for path in removed.map(|file| root.join(&file.path)) {
+            let above = path.ancestors().skip(1);
+            for folder in above.take_while(|folder| *folder != root) {
+                let mode = match fs::metadata(folder) {
+                    Ok(found) => found.permissions(),
+                    Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
+                    Err(error) => return Err(IoError::at("read", folder)(error)),
+                };
+                remove_folder(folder)?;
+                if folder.exists() {
+                    break;
+                }
+                emptied.push((folder.to_owned(), mode));
+            }
+        }
+        Ok(())
+    }
+
+    /// The steps, which are carried out; their texts are not shown.
+    pub fn plan(&self) -> Plan {
+        let files = self.files.iter();
+        let files = files.filter(|file| file.before.is_some() || file.after.is_some());
+        let steps = files.map(|file| Step::carried_out(file.path.clone(), file.outcome));
+        Plan {
+            steps: steps.collect(),
         }
     }
 
@@ -116,17 +160,22 @@ impl Record {
 }
 
 impl Recorded {
-    fn of(step: &Step, staged: &[Staged], texts: [&Option<String>; 2]) -> Self {
-        let [before, after] = texts.map(|text| text.as_deref().map(hash));
-        let staged = staged.iter().find(|it| it.step.path == step.path);
-        let temporary = staged.and_then(|it| it.temporary.as_ref()?.file_name());
-        Self {
+    /// Writes the new text, if there is one, to a temporary file.
+    fn stage(root: &Path, step: &Step, undo: &mut Undo) -> Result<Self, IoError> {
+        let text = step.after.as_ref().filter(|_| step.before != step.after);
+        let staged = text.map(|text| undo.stage(&root.join(&step.path), text));
+        Ok(Self {
             path: step.path.clone(),
             outcome: step.outcome,
-            before,
-            after,
-            temporary: temporary.map(|name| name.to_string_lossy().into_owned()),
-        }
+            before: step.before.as_deref().map(hash),
+            after: step.after.as_deref().map(hash),
+            temporary: staged.transpose()?,
+        })
+    }
+
+    /// Gives the file its new text, or removes it if there is none.
+    fn put(&self, root: &Path) -> Result<(), IoError> {
+        put(&root.join(&self.path), self.temporary.as_deref())
     }
 
     /// Whether the file still has to be changed; `None` if it cannot be.
@@ -172,23 +221,13 @@ fn hash_of(path: &Path) -> Option<Option<String>> {
     }
 }
 
-/// Writes the record, replacing an existing one.
-pub(super) fn write(root: &Path, record: &Record, undo: &mut Undo) -> Result<(), IoError> {
-    let path = root.join(RECORD);
-    let text = serde_json::to_string_pretty(record).map_err(io::Error::from);
-    let text = text.map_err(IoError::at("write", &path))? + "\n";
-    let temporary = write_beside(&path, &text).map_err(IoError::at("write", &path))?;
-    undo.temporaries.push(temporary.clone());
-    put(&path, Some(&temporary))
-}
-
 pub(super) fn remove(root: &Path) -> Result<(), IoError> {
     put(&root.join(RECORD), None)
 }
 
-/// Finishes what a killed kbr began in the folder `root`, if there was one. Waits for a kbr that is
-/// still running.
-pub fn finish(root: &Path, may_write: bool) -> Result<Option<Finished>, ApplyError> {
+/// Finishes what a killed kbr began in the folder `root`, if there was one, and returns its record. Waits for a
+/// kbr that is still running.
+pub fn finish(root: &Path, may_write: bool) -> Result<Option<Record>, ApplyError> {
     if fs::symlink_metadata(root.join(RECORD)).is_err() {
         return Ok(None);
     }
@@ -215,28 +254,14 @@ pub fn finish(root: &Path, may_write: bool) -> Result<Option<Finished>, ApplyErr
         });
     }
     for file in left {
-        let path = root.join(&file.path);
-        let temporary = file.temporary.as_ref();
-        let temporary = temporary.map(|name| path.with_file_name(name));
-        put(&path, temporary.as_deref())?;
+        file.put(root)?;
     }
     if guard.is_some() {
         sweep(root, record.files.iter().map(|file| file.path.as_str()));
     }
-    for file in record.files.iter().filter(|file| file.after.is_none()) {
-        remove_emptied(root, &root.join(&file.path), &mut Vec::new())?;
-    }
+    record.remove_emptied(root, &mut Vec::new())?;
     remove(root)?;
-    let files = record.files.into_iter();
-    let files = files.filter(|file| file.before.is_some() || file.after.is_some());
-    let steps = files.map(|file| Step::carried_out(file.path, file.outcome));
-    Ok(Some(Finished {
-        typed: record.typed,
-        is_undo: record.is_undo,
-        plan: Plan {
-            steps: steps.collect(),
-        },
-    }))
+    Ok(Some(record))
 }
 
 /// Reads the record; `None` if it no longer exists.
@@ -256,7 +281,7 @@ fn read(root: &Path) -> Result<Option<Record>, ApplyError> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{apply, commit, stage};
+    use super::super::apply;
     use super::*;
     use crate::error::help_of;
     use std::collections::BTreeMap;
@@ -285,11 +310,9 @@ mod tests {
             warnings: vec!["red: \u{1b}[31m".to_owned()],
             ..Typed::default()
         };
-        let steps: Vec<&Step> = plan.changing().collect();
         let mut undo = Undo::default();
-        let staged = stage(root, &steps, &mut undo).expect("room");
-        write(root, &Record::of(&plan, &staged, &typed), &mut undo).expect("room");
-        commit(root, &staged[..1], &mut undo).expect("room");
+        let record = Record::begin(root, &plan, &typed, false, &mut undo).expect("room");
+        record.files[0].put(root).expect("room");
         folder
     }
 
@@ -338,7 +361,8 @@ mod tests {
         assert_eq!(finished.typed.command, "create api");
         assert_eq!(finished.typed.warnings, ["red: [31m"]);
         assert!(!finished.is_undo);
-        let paths: Vec<&str> = finished.plan.steps.iter().map(|it| &*it.path).collect();
+        let plan = finished.plan();
+        let paths: Vec<&str> = plan.steps.iter().map(|it| &*it.path).collect();
         assert_eq!(paths, ["a", "b", "old/deep/c", "untouched/deep/c"]);
         let text = |path: &str| fs::read_to_string(root.join(path)).expect("a file");
         assert_eq!(["a", "b"].map(text), ["new", "new"]);

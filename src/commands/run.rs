@@ -57,7 +57,7 @@ impl<'a> Run<'a> {
         let Some(finished) = apply::finish(&self.root, self.mode == Mode::Apply)? else {
             return Ok(false);
         };
-        let (typed, is_undo) = (finished.typed, finished.is_undo);
+        let (plan, typed, is_undo) = (finished.plan(), finished.typed, finished.is_undo);
         let what = if is_undo { "undone" } else { "finished" };
         let command = typed.command;
         self.report.warn(&format!(
@@ -66,7 +66,7 @@ impl<'a> Run<'a> {
         let is_this = !is_undo && typed.line.is_some() && typed.line == self.line;
         if is_this {
             let tree = Tree::load(&self.root)?;
-            self.tell(&finished.plan, typed.warnings, &typed.next, &tree);
+            self.tell(&plan, typed.warnings, &typed.next, &tree);
         }
         Ok(is_this)
     }
