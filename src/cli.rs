@@ -23,7 +23,7 @@ use crate::names::{
 };
 use crate::project::License;
 
-pub use delete::{Delete, DeleteApiArgs, DeleteArgs, DeleteControllerArgs, DeleteWebhookArgs};
+pub use delete::{Delete, DeleteArgs, DeleteControllerArgs, DeleteWebhookArgs};
 pub use envtest::{Envtest, EnvtestUseArgs};
 pub use external::ExternalArgs;
 pub use image::ImageArgs;
@@ -162,21 +162,14 @@ impl Command {
 
     /// Whether it works on a project's files.
     pub fn plans(&self) -> bool {
-        match self {
-            Self::Init(_)
-            | Self::Create(_)
-            | Self::Delete(_)
-            | Self::Edit(_)
-            | Self::Rename(_)
-            | Self::Update(_)
-            | Self::Manifests(_)
-            | Self::Docs(_) => true,
+        !matches!(
+            self,
             Self::Envtest(_)
-            | Self::Completion { .. }
-            | Self::Man { .. }
-            | Self::Help { .. }
-            | Self::Version => false,
-        }
+                | Self::Completion { .. }
+                | Self::Man { .. }
+                | Self::Help { .. }
+                | Self::Version
+        )
     }
 }
 

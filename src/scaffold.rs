@@ -49,7 +49,7 @@ pub enum What {
 }
 
 /// What distinguishes one part from another.
-pub type Identity<'a> = (&'a str, Option<(ScaffoldMarker, &'a str)>);
+pub type Identity = (String, Option<(ScaffoldMarker, String)>);
 
 impl Part {
     fn file<C: Serialize>(path: impl Into<String>, template: &Template<C>, context: &C) -> Self {
@@ -75,23 +75,23 @@ impl Part {
         Self::line(path, ScaffoldMarker::Modules, declaration)
     }
 
-    pub fn identity(&self) -> Identity<'_> {
-        match &self.what {
-            What::File(_) | What::Given => (&self.path, None),
-            What::Line { marker, fragment } => (&self.path, Some((*marker, fragment))),
-        }
+    pub fn identity(&self) -> Identity {
+        let line = match &self.what {
+            What::File(_) | What::Given => None,
+            What::Line { marker, fragment } => Some((*marker, fragment.clone())),
+        };
+        (self.path.clone(), line)
     }
 
     /// The change that creates it, unless its text is given; `force` is for a file that already exists.
     pub fn change(&self, project: &Project, force: bool) -> Option<Change> {
         let path = self.path.clone();
         match &self.what {
-            What::File(_) => Some(Change::Create {
+            What::File(_) | What::Given => Some(Change::Create {
                 path,
-                text: self.text(project).unwrap_or_default(),
+                text: self.text(project)?,
                 force,
             }),
-            What::Given => None,
             What::Line { marker, fragment } => Some(Change::Insert {
                 path,
                 marker: *marker,
@@ -119,7 +119,7 @@ pub fn of(project: &Project) -> Vec<Part> {
     let resources = project.resources.iter();
     let mut parts: Vec<Part> = resources.flat_map(|it| of_resource(project, it)).collect();
     let mut seen = BTreeSet::new();
-    parts.retain(|part| seen.insert(key(part)));
+    parts.retain(|part| seen.insert(part.identity()));
     parts
 }
 
@@ -171,7 +171,7 @@ pub fn pairs(before: &Project, after: &Project) -> Vec<(Part, Part)> {
             .zip(of_resource(after, new))
     });
     let mut seen = BTreeSet::new();
-    let pairs = pairs.filter(|(old, new)| seen.insert((key(old), key(new))));
+    let pairs = pairs.filter(|(old, new)| seen.insert((old.identity(), new.identity())));
     pairs.collect()
 }
 
@@ -192,16 +192,9 @@ fn of_resource(project: &Project, resource: &Resource) -> Vec<Part> {
     parts
 }
 
-/// An identity that does not borrow from its part.
-fn key(part: &Part) -> (String, Option<(ScaffoldMarker, String)>) {
-    let (path, line) = part.identity();
-    let line = line.map(|(marker, fragment)| (marker, fragment.to_owned()));
-    (path.to_owned(), line)
-}
-
 /// The parts of `all` that are not among `others`.
 pub fn without(all: Vec<Part>, others: &[Part]) -> Vec<Part> {
-    let others: BTreeSet<Identity<'_>> = others.iter().map(Part::identity).collect();
+    let others: BTreeSet<Identity> = others.iter().map(Part::identity).collect();
     let is_new = |part: &Part| !others.contains(&part.identity());
     all.into_iter().filter(is_new).collect()
 }

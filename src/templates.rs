@@ -140,7 +140,7 @@ fn render(name: &str, source: &str, context: &impl Serialize) -> String {
     engine.register_escape_fn(no_escape);
     engine.register_helper("article", Box::new(lower_article));
     engine.register_helper("Article", Box::new(upper_article));
-    engine.register_helper("constant", Box::new(constant));
+    engine.register_helper("constant", Box::new(fits));
     engine.register_helper("fits", Box::new(fits));
     let rendered = engine
         .render_template(dynamic, context)
@@ -172,6 +172,9 @@ fn split(source: &str) -> (&str, &str, &str) {
 ///
 /// The emitted code is rendered in rustfmt's format, however long the names in it: kbr does not run
 /// rustfmt on new files. A is the form on one line, B the form that rustfmt would give it.
+///
+/// `{{#constant}}A = B;{{/constant}}`: a constant whose value is a string literal, which rustfmt breaks after `=` if
+/// that makes it fit.
 fn fits<'engine, 'call>(
     helper: &Helper<'call>,
     engine: &'engine Handlebars<'engine>,
@@ -180,34 +183,19 @@ fn fits<'engine, 'call>(
     out: &mut dyn Output,
 ) -> HelperResult {
     let mut render = |form: Option<&'call handlebars::Template>| match form {
-        Some(form) => form.renders(engine, context, state),
-        None => Ok(String::new()),
+        Some(form) => form.renders(engine, context, state).map(Some),
+        None => Ok(None),
     };
-    let short = render(helper.template())?;
-    let text = match short.lines().all(is_narrow) {
-        true => short,
-        false => render(helper.inverse())?,
-    };
+    let mut text = render(helper.template())?.unwrap_or_default();
+    if !text.lines().all(is_narrow) {
+        let broken = text.replacen(" = ", " =\n    ", 1);
+        text = match render(helper.inverse())? {
+            Some(other) => other,
+            None if broken.lines().all(is_narrow) => broken,
+            None => text,
+        };
+    }
     out.write(&text)?;
-    Ok(())
-}
-
-/// `{{#constant}}A = B;{{/constant}}`: a constant whose value is a string literal, as rustfmt formats it:
-/// on one line, or broken after `=` if that makes it fit.
-fn constant<'engine, 'call>(
-    helper: &Helper<'call>,
-    engine: &'engine Handlebars<'engine>,
-    context: &'call Context,
-    state: &mut RenderContext<'engine, 'call>,
-    out: &mut dyn Output,
-) -> HelperResult {
-    let Some(form) = helper.template() else {
-        return Ok(());
-    };
-    let short = form.renders(engine, context, state)?;
-    let broken = short.replacen(" = ", " =\n    ", 1);
-    let must_break = !short.lines().all(is_narrow) && broken.lines().all(is_narrow);
-    out.write(if must_break { &broken } else { &short })?;
     Ok(())
 }
 

@@ -4,7 +4,8 @@
 //! in the format of `sha256sum --check`. Pure.
 
 use std::collections::BTreeMap;
-use std::fmt;
+
+use thiserror::Error;
 
 use crate::layout::VENDORED;
 use crate::rendered::hash;
@@ -60,56 +61,41 @@ fn without_tests(text: &str) -> &str {
     rest.strip_suffix('\n').unwrap_or(rest)
 }
 
-/// The paths of the project's copy as it was vendored; `None` if the project uses another copy.
-pub fn recorded(tree: &Tree) -> Option<Vec<String>> {
+/// The checksums of the project's copy as it was vendored, by the paths of its files; `None` if the project uses
+/// the crate from a registry, or its owner's own.
+pub fn recorded(tree: &Tree) -> Option<BTreeMap<String, &str>> {
     let checksums = tree.text(&format!("{VENDORED}{CHECKSUMS}"))?;
-    let paths = checksums.lines().filter_map(|line| line.split_once("  "));
-    Some(paths.map(|(_, path)| format!("{VENDORED}{path}")).collect())
+    let lines = checksums.lines().filter_map(|line| line.split_once("  "));
+    let files = lines.map(|(hash, path)| (format!("{VENDORED}{path}"), hash));
+    Some(files.collect())
 }
 
 /// A file of the project's copy that is not as kbr wrote it.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Debug, PartialEq, Eq, Error)]
 pub enum Difference {
+    #[error("`{0}` was added")]
     Added(String),
+    #[error("`{0}` was edited")]
     Changed(String),
+    #[error("`{0}` is missing")]
     Missing(String),
-}
-
-impl fmt::Display for Difference {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Added(path) => write!(f, "`{path}` was added"),
-            Self::Changed(path) => write!(f, "`{path}` was edited"),
-            Self::Missing(path) => write!(f, "`{path}` is missing"),
-        }
-    }
 }
 
 /// What somebody changed in the project's copy.
 pub fn differences(tree: &Tree) -> Vec<Difference> {
-    let Some(checksums) = tree.text(&format!("{VENDORED}{CHECKSUMS}")) else {
-        // The project uses the crate from a registry, or its owner's own.
+    let Some(mut recorded) = recorded(tree) else {
         return Vec::new();
     };
-    let mut recorded: BTreeMap<&str, &str> = checksums
-        .lines()
-        .filter_map(|line| line.split_once("  "))
-        .map(|(hash, path)| (path, hash))
-        .collect();
-    let files = tree.files().filter_map(|(path, text)| {
-        let inside = path.strip_prefix(VENDORED)?;
-        (inside != CHECKSUMS).then_some((path, inside, text))
-    });
     let mut differences = Vec::new();
-    for (path, inside, text) in files {
-        match recorded.remove(inside) {
-            Some(recorded) if recorded == hash(text) => {}
-            Some(_) => differences.push(Difference::Changed(path.to_owned())),
-            None => differences.push(Difference::Added(path.to_owned())),
+    for (path, text) in tree.files() {
+        match (path.strip_prefix(VENDORED), recorded.remove(path)) {
+            (None | Some(CHECKSUMS), _) => {}
+            (_, Some(recorded)) if recorded == hash(text) => {}
+            (_, Some(_)) => differences.push(Difference::Changed(path.to_owned())),
+            (_, None) => differences.push(Difference::Added(path.to_owned())),
         }
     }
-    let missing = recorded.keys();
-    differences.extend(missing.map(|path| Difference::Missing(format!("{VENDORED}{path}"))));
+    differences.extend(recorded.into_keys().map(Difference::Missing));
     differences
 }
 

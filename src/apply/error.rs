@@ -5,6 +5,10 @@ use thiserror::Error;
 
 use crate::error::{IoError, quoted};
 
+/// The help if nobody can know any more what is half done.
+const RESTORE: &str = "restore the whole project from version control, remove `.kbr-plan`, and type the same \
+                       command again";
+
 #[derive(Debug, Error, Diagnostic)]
 pub enum ApplyError {
     #[error("`{path}` changed while kbr was at work")]
@@ -19,17 +23,11 @@ pub enum ApplyError {
     HalfDone { command: String },
     #[error("a `kbr {command}` was interrupted, and cannot be finished: {} changed since", quoted(.files))]
     #[diagnostic(code("cannot-finish"))]
-    #[diagnostic(help(
-        "restore the whole project from version control, remove `.kbr-plan`, and type the same command \
-         again"
-    ))]
+    #[diagnostic(help("{RESTORE}"))]
     CannotFinish { command: String, files: Vec<String> },
     #[error("`.kbr-plan`, left by an interrupted kbr, cannot be read: {reason}")]
     #[diagnostic(code("record-unreadable"))]
-    #[diagnostic(help(
-        "restore the whole project from version control, remove `.kbr-plan`, and type the same command \
-         again"
-    ))]
+    #[diagnostic(help("{RESTORE}"))]
     RecordUnreadable { reason: String },
     #[error("{error}; undoing it failed too: {undo}")]
     #[diagnostic(code("undo"))]

@@ -9,7 +9,7 @@ use super::{OptionalGroup, parse_group};
 #[derive(Debug, Subcommand)]
 pub enum Delete {
     /// Delete a version of an API type, with its controllers
-    Api(DeleteApiArgs),
+    Api(DeleteArgs),
     /// Delete webhooks of an API type: defaulting, validation, conversion
     Webhook(DeleteWebhookArgs),
     /// Delete a controller
@@ -34,12 +34,6 @@ pub struct DeleteArgs {
     /// Also delete files that were edited
     #[arg(long)]
     pub force: bool,
-}
-
-#[derive(Debug, Args)]
-pub struct DeleteApiArgs {
-    #[command(flatten)]
-    pub of: DeleteArgs,
 }
 
 #[derive(Debug, Args)]

@@ -6,7 +6,7 @@
 mod cluster;
 pub mod error;
 
-use crate::cli::{DeleteApiArgs, DeleteArgs, DeleteControllerArgs, DeleteWebhookArgs};
+use crate::cli::{DeleteArgs, DeleteControllerArgs, DeleteWebhookArgs};
 use crate::commands::error::{Error, Result};
 use crate::commands::storage;
 use crate::commands::typed::{group, named};
@@ -24,12 +24,12 @@ use error::DeleteError;
 const WEBHOOK_MANIFESTS_LINE: &str = "- manifests.yaml";
 
 /// The project without that version of a type.
-pub fn api(project: Project, args: &DeleteApiArgs, tree: &Tree) -> Result<Wanted> {
-    let resource = resource(&project, &args.of)?;
+pub fn api(project: Project, args: &DeleteArgs, tree: &Tree) -> Result<Wanted> {
+    let resource = resource(&project, args)?;
     Error::all(refused(&project, &resource, tree))?;
     let mut after = project.clone();
     after.resources.retain(|it| it.gvk() != resource.gvk());
-    let mut wanted = end(&project, after, &args.of, tree);
+    let mut wanted = end(&project, after, args, tree);
     if let Some(after) = &wanted.project {
         wanted.changes.push(scaffold::crdgen(after));
         wanted.changes.extend(crd(after, &resource, tree));

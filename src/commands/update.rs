@@ -288,7 +288,7 @@ impl<'a> Update<'a> {
     fn vendored(&mut self) {
         let old = match vendored::recorded(self.tree) {
             Some(old) => old,
-            None if self.project.is_of_0_1() => Vec::new(),
+            None if self.project.is_of_0_1() => BTreeMap::new(),
             None => return,
         };
         for difference in vendored::differences(self.tree) {
@@ -300,7 +300,7 @@ impl<'a> Update<'a> {
         }
         let new = vendored::files();
         let is_new = |path: &String| new.iter().any(|(new, _)| new == path);
-        let gone = old.into_iter().filter(|path| !is_new(path));
+        let gone = old.into_keys().filter(|path| !is_new(path));
         let gone = gone.filter(|path| self.tree.text(path).is_some());
         self.changes
             .extend(gone.map(|path| Change::Remove { path }));

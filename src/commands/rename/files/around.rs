@@ -27,8 +27,8 @@ pub struct Lines {
 impl Lines {
     pub fn of(pairs: &[(Part, Part)], before: &Project, after: &Project, files: &Files) -> Self {
         let (existing, wanted) = (scaffold::of(before), scaffold::of(after));
-        let existing: BTreeSet<Identity<'_>> = existing.iter().map(Part::identity).collect();
-        let wanted: BTreeSet<Identity<'_>> = wanted.iter().map(Part::identity).collect();
+        let existing: BTreeSet<Identity> = existing.iter().map(Part::identity).collect();
+        let wanted: BTreeSet<Identity> = wanted.iter().map(Part::identity).collect();
         let mut all = Self::default();
         for (old, new) in pairs {
             let (What::Line { fragment: was, .. }, What::Line { fragment, .. }) =
