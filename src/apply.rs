@@ -15,7 +15,6 @@
 //! the record. Nothing is synced to disk: after a power failure, a file system that reorders writes may
 //! have a record whose temporary files are empty, which is refused because of their hashes.
 
-mod error;
 #[cfg(test)]
 pub mod faults;
 mod record;
@@ -25,13 +24,14 @@ use std::fs::{self, DirEntry, File};
 use std::io;
 use std::path::{Path, PathBuf};
 
+use miette::Diagnostic;
 use tempfile::Builder;
+use thiserror::Error;
 
-use crate::error::IoError;
+use crate::error::{IoError, quoted};
 use crate::plan::Plan;
 use crate::tree::{TEMPORARY, read_text};
 
-pub use error::ApplyError;
 #[cfg(test)]
 pub use record::RECORD;
 use record::Record;
@@ -39,6 +39,42 @@ pub use record::{Typed, finish};
 
 /// How many random letters and digits follow [`TEMPORARY`] in the name of a temporary file.
 const RANDOM: usize = 6;
+
+/// The help if nobody can know any more what is half done.
+const RESTORE: &str = "restore the whole project from version control, remove `.kbr-plan`, and type the same \
+                       command again";
+
+/// Why a plan was not carried out.
+#[derive(Debug, Error, Diagnostic)]
+pub enum ApplyError {
+    #[error("`{path}` changed while kbr was at work")]
+    #[diagnostic(code("changed-meanwhile"))]
+    #[diagnostic(help("nothing was written; type the same command again"))]
+    ChangedMeanwhile { path: String },
+    #[error("a `kbr {command}` was interrupted, and is not finished yet")]
+    #[diagnostic(code("half-done"))]
+    #[diagnostic(help(
+        "type a command without `--dry-run` and `--check`: it finishes the interrupted one first"
+    ))]
+    HalfDone { command: String },
+    #[error("a `kbr {command}` was interrupted, and cannot be finished: {} changed since", quoted(.files))]
+    #[diagnostic(code("cannot-finish"))]
+    #[diagnostic(help("{RESTORE}"))]
+    CannotFinish { command: String, files: Vec<String> },
+    #[error("`.kbr-plan`, left by an interrupted kbr, cannot be read: {reason}")]
+    #[diagnostic(code("record-unreadable"))]
+    #[diagnostic(help("{RESTORE}"))]
+    RecordUnreadable { reason: String },
+    #[error("{error}; undoing it failed too: {undo}")]
+    #[diagnostic(code("undo"))]
+    #[diagnostic(help(
+        "fix that, and type the same command again: it first finishes what is half done"
+    ))]
+    Undo { error: Box<Self>, undo: Box<Self> },
+    #[error(transparent)]
+    #[diagnostic(transparent)]
+    Io(#[from] IoError),
+}
 
 /// Carries out `plan` in the folder `root`, or leaves the folder as it was. `typed` is for the kbr that
 /// has to finish the plan if this one is killed.
@@ -228,7 +264,9 @@ impl Undo {
     /// Restores the old texts in the same way: staged, recorded, renamed.
     fn put_back(&mut self, root: &Path, plan: &Plan, typed: &Typed) -> Result<(), IoError> {
         for (folder, mode) in std::mem::take(&mut self.emptied).into_iter().rev() {
-            restore_folder(&folder, mode).map_err(IoError::at("restore", folder))?;
+            let created = on_disk(|| fs::create_dir(&folder));
+            let restored = created.and_then(|()| on_disk(|| fs::set_permissions(&folder, mode)));
+            restored.map_err(IoError::at("restore", folder))?;
         }
         let plan = reversed(plan, self.done);
         let record = Record::begin(root, &plan, typed, true, self)?;
@@ -249,12 +287,6 @@ fn reversed(plan: &Plan, done: usize) -> Plan {
         }
     }
     plan
-}
-
-/// Recreates a folder that was removed.
-fn restore_folder(folder: &Path, mode: fs::Permissions) -> io::Result<()> {
-    on_disk(|| fs::create_dir(folder))?;
-    on_disk(|| fs::set_permissions(folder, mode))
 }
 
 /// Removes a folder, unless something has been put into it in the meantime.

@@ -4,7 +4,6 @@
 //! crdgen runs as `cargo run --bin crdgen` from the root of the workspace, never with `-p`: with `-p`,
 //! cargo resolves other features and compiles dozens of crates a second time.
 
-mod error;
 pub mod git;
 
 use std::collections::VecDeque;
@@ -14,10 +13,46 @@ use std::io::{self, BufRead, BufReader, Write};
 use std::path::Path;
 use std::process::{Command, Stdio};
 
+use miette::Diagnostic;
+use thiserror::Error;
+
 use crate::cli::Color;
 use crate::error::IoError;
 
-pub use error::{CargoError, GitError};
+pub use git::GitError;
+
+#[derive(Debug, Error, Diagnostic)]
+pub enum CargoError {
+    #[error("could not start `cargo`: {source}")]
+    #[diagnostic(code("cargo-missing"))]
+    #[diagnostic(help(
+        "install Rust from https://rustup.rs, and make sure that `cargo` is on PATH"
+    ))]
+    Missing { source: io::Error },
+    #[error("`cargo run --bin crdgen` failed: see cargo's messages above")]
+    #[diagnostic(code("cargo-failed"))]
+    #[diagnostic(help("fix the errors above, and type the same command again"))]
+    Failed,
+    #[error("`cargo run --bin crdgen` was killed by a signal")]
+    #[diagnostic(code("crdgen-crashed"))]
+    #[diagnostic(help(
+        "if its stack overflowed, a type that derives `KubeSchema` contains itself"
+    ))]
+    Crashed,
+    #[error("crdgen printed something that is not its JSON document: {reason}")]
+    #[diagnostic(code("crdgen"))]
+    #[diagnostic(help(
+        "`api/src/bin/crdgen.rs` must be the one that kbr wrote: restore it from version control"
+    ))]
+    Crdgen { reason: String },
+    #[error("`cargo {command}` failed: see cargo's messages above")]
+    #[diagnostic(code("cargo-edit"))]
+    #[diagnostic(help("type `cargo {command}` yourself, and omit `--external-api-module`"))]
+    Edit { command: String },
+    #[error(transparent)]
+    #[diagnostic(transparent)]
+    Io(#[from] IoError),
+}
 
 /// Compiles the API types of the project at `root`, with cargo's progress on standard error, and
 /// returns the output of its crdgen. With `is_locked`, the lock file must be up to date.

@@ -53,7 +53,7 @@ fn install(root: &Path, args: &EnvtestUseArgs, report: &Report) -> Result<()> {
 
 /// The folder from the user's environment, which must contain the binaries `wanted`.
 fn assets(root: &Path, wanted: &[Binary]) -> Result<Option<PathBuf>> {
-    let Some(folder) = envtest::assets().map(|folder| from_root(root, folder)) else {
+    let Some(folder) = users_folder(root) else {
         return Ok(None);
     };
     let missing = envtest::missing_in(&folder, wanted);
@@ -63,13 +63,11 @@ fn assets(root: &Path, wanted: &[Binary]) -> Result<Option<PathBuf>> {
     Err(Error::Envtest(EnvtestError::Assets { folder, missing }))
 }
 
-/// A path from the user's environment, as seen from where kbr was started.
-fn from_root(root: &Path, path: PathBuf) -> PathBuf {
-    if root == Path::new(".") {
-        path
-    } else {
-        root.join(path)
-    }
+/// The folder from the user's environment, as seen from where kbr was started.
+fn users_folder(root: &Path) -> Option<PathBuf> {
+    let folder = envtest::assets()?;
+    let is_here = root == Path::new(".");
+    Some(if is_here { folder } else { root.join(folder) })
 }
 
 fn path(store: &Store, selector: Selector) -> Result<PathBuf> {
@@ -117,7 +115,7 @@ fn list(store: &Store, report: &Report) -> Result<()> {
 }
 
 fn clean(root: &Path, store: &Store, selector: Option<Selector>, report: &Report) -> Result<()> {
-    let kept = envtest::assets().map(|folder| from_root(root, folder));
+    let kept = users_folder(root);
     let is_kept = |folder: &Path| {
         kept.as_ref()
             .is_some_and(|kept| envtest::is_same(kept, folder))

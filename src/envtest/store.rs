@@ -16,7 +16,7 @@
 //! `kubernetes-sigs/controller-runtime:tools/setup-envtest/store/helpers.go`.
 
 use std::env;
-use std::fs::{self, File, Permissions, TryLockError};
+use std::fs::{self, DirEntry, File, Permissions, TryLockError};
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 
@@ -93,15 +93,17 @@ impl Store {
     /// Every version of every platform, newest first.
     pub fn installed(&self) -> Result<Vec<Installed>, IoError> {
         let folders = entries(&self.versions_folder())?.into_iter();
-        let installed = folders.filter_map(|(name, folder)| {
-            let (version, platform) = name.split_once('-')?;
-            let (version, platform) = (version.parse().ok()?, platform.to_owned());
-            folder.is_dir().then_some(Installed {
-                version,
-                platform,
-                folder,
-            })
-        });
+        let installed = folders
+            .filter(|folder| folder.is_dir())
+            .filter_map(|folder| {
+                let name = name(&folder);
+                let (version, platform) = name.split_once('-')?;
+                Some(Installed {
+                    version: version.parse().ok()?,
+                    platform: platform.to_owned(),
+                    folder,
+                })
+            });
         let mut installed: Vec<Installed> = installed.collect();
         installed.sort_by(|a, b| (b.version, &a.platform).cmp(&(a.version, &b.platform)));
         Ok(installed)
@@ -162,8 +164,8 @@ impl LockedStore<'_> {
     /// Removes the work folders of killed kbr processes, and returns their paths.
     pub fn sweep(&self) -> Result<Vec<PathBuf>, IoError> {
         let mut left = Vec::new();
-        for (name, path) in entries(&self.store.root)? {
-            if name.starts_with(WORK) {
+        for path in entries(&self.store.root)? {
+            if name(&path).starts_with(WORK) {
                 fs::remove_dir_all(&path).map_err(IoError::at("remove", &path))?;
                 left.push(path);
             }
@@ -183,7 +185,7 @@ impl LockedStore<'_> {
     pub fn install(&self, version: Version, work: &Work) -> Result<PathBuf, IoError> {
         let (from, to) = (work.binaries()?, self.store.folder(version));
         let finished = entries(&from)?;
-        for (_, path) in &finished {
+        for path in &finished {
             let file = File::open(path).and_then(|file| file.sync_all());
             file.map_err(IoError::at("write", path))?;
         }
@@ -195,8 +197,8 @@ impl LockedStore<'_> {
         }
         // setup-envtest makes its folders read-only, so the mode is restored afterwards.
         let kept = make_writable(&to)?;
-        for (name, path) in finished {
-            let place = to.join(name);
+        for path in finished {
+            let place = to.join(name(&path));
             fs::rename(path, &place).map_err(IoError::at("create", place))?;
         }
         fs::set_permissions(&to, kept).map_err(IoError::at("write", &to))?;
@@ -287,21 +289,19 @@ pub fn read(path: &Path) -> Result<String, IoError> {
     fs::read_to_string(path).map_err(IoError::at("read", path))
 }
 
-/// Names and paths of the entries of `folder`; none if it does not exist.
-fn entries(folder: &Path) -> Result<Vec<(String, PathBuf)>, IoError> {
-    let found = match fs::read_dir(folder) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
-        found => found.map_err(IoError::at("read", folder))?,
-    };
-    let mut entries = Vec::new();
-    for entry in found {
-        let entry = entry.map_err(IoError::at("read", folder))?;
-        entries.push((
-            entry.file_name().to_string_lossy().into_owned(),
-            entry.path(),
-        ));
+/// The paths of the entries of `folder`; none if it does not exist.
+fn entries(folder: &Path) -> Result<Vec<PathBuf>, IoError> {
+    let path = |entry: io::Result<DirEntry>| Ok(entry?.path());
+    match fs::read_dir(folder).and_then(|found| found.map(path).collect()) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Vec::new()),
+        found => found.map_err(IoError::at("read", folder)),
     }
-    Ok(entries)
+}
+
+/// The last part of a path.
+fn name(path: &Path) -> String {
+    let name = path.file_name().unwrap_or_default();
+    name.to_string_lossy().into_owned()
 }
 
 /// Makes `folder` writable for its owner, and returns its previous permissions.

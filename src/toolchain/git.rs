@@ -1,14 +1,45 @@
 //! What git knows about the project in a folder.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::Path;
+use std::io;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
-use super::GitError;
+use miette::Diagnostic;
+use thiserror::Error;
+
 use crate::project::PROJECT_FILE;
 
 /// Texts of files, by their paths.
 pub type Files = BTreeMap<String, String>;
+
+#[derive(Debug, Error, Diagnostic)]
+pub enum GitError {
+    #[error("could not start `git`: {source}")]
+    #[diagnostic(code("git-missing"))]
+    #[diagnostic(help("install git, and make sure that it is on PATH"))]
+    Missing { source: io::Error },
+    #[error("`{}` is not in a git repository", .dir.display())]
+    #[diagnostic(code("git-no-repository"))]
+    #[diagnostic(help(
+        "type it in a clone of the project's repository; without `--against`, `--check` needs none"
+    ))]
+    NoRepository { dir: PathBuf },
+    #[error("`{git_ref}` is not a commit of this repository")]
+    #[diagnostic(code("git-unknown-ref"))]
+    #[diagnostic(help(
+        "name a branch, a tag or a commit of this clone; `git fetch --unshallow` fetches what a shallow \
+         clone lacks"
+    ))]
+    UnknownRef { git_ref: String },
+    #[error("there is no project in `{git_ref}`: it has no PROJECT file in this folder")]
+    #[diagnostic(code("git-no-project"))]
+    #[diagnostic(help("name a commit that has the project in the same folder"))]
+    NoProject { git_ref: String },
+    #[error("`git {command}` failed: {reason}")]
+    #[diagnostic(code("git-failed"))]
+    Failed { command: String, reason: String },
+}
 
 /// Runs git with these words, separated by spaces, and more arguments.
 fn git(root: &Path, words: &str, more: &[&str]) -> Result<Output, GitError> {
