@@ -5,12 +5,10 @@
 
 mod delete;
 mod envtest;
-mod external;
 mod help;
-mod hints;
-mod image;
 mod parse;
 mod rename;
+mod special;
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -25,9 +23,8 @@ use crate::project::License;
 
 pub use delete::{Delete, DeleteArgs, DeleteControllerArgs, DeleteWebhookArgs};
 pub use envtest::{Envtest, EnvtestUseArgs};
-pub use external::ExternalArgs;
-pub use image::ImageArgs;
 pub use rename::{Rename, RenameGroupArgs, RenameKindArgs, RenameVersionArgs};
+pub use special::{ExternalArgs, ImageArgs};
 
 /// Scaffolds complete Kubernetes operators in Rust
 #[derive(Debug, Parser)]

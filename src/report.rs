@@ -5,7 +5,6 @@
 //! has closed the pipe.
 
 mod document;
-mod problem;
 mod progress;
 
 use std::cell::RefCell;
@@ -22,8 +21,8 @@ use crate::error::{IoError, help_of};
 use crate::layout::VENDORED;
 use crate::plan::{Outcome, Plan, Step};
 
+pub use document::Problem;
 use document::{Document, File};
-pub use problem::Problem;
 
 const DONE: Style = AnsiColor::Green.on_default().bold();
 const NOTE: Style = AnsiColor::Cyan.on_default().bold();

@@ -1,16 +1,17 @@
-//! Parses the command line into a [`Cli`], with checks that clap cannot make itself.
+//! Parses the command line into a [`Cli`], with checks that clap cannot make itself, and hints for flags of
+//! kubebuilder that kbr does not have.
 
 use std::ffi::OsString;
 
-use clap::error::ErrorKind;
+use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{CommandFactory, Parser};
 
-use super::{Cli, Command, DocsArgs, ManifestsArgs, Mode, Output, UpdateArgs, help, hints};
+use super::{Cli, Command, DocsArgs, ManifestsArgs, Mode, Output, UpdateArgs, help};
 
 impl Cli {
     /// Parses the command line, whose first argument is the program name; fails with clap's usage error.
     pub fn of(args: &[OsString]) -> Result<Self, clap::Error> {
-        let cli = Self::try_parse_from(args).map_err(hints::with_hint)?;
+        let cli = Self::try_parse_from(args).map_err(with_hint)?;
         if let Command::Man { command } = &cli.command
             && Self::command_of(command).is_none()
         {
@@ -65,4 +66,41 @@ impl Cli {
             _ => Mode::Apply,
         }
     }
+}
+
+/// Replaces clap's own suggestion in the usage error with our hint, if there is one.
+fn with_hint(mut error: clap::Error) -> clap::Error {
+    if error.kind() == ErrorKind::UnknownArgument
+        && let Some(ContextValue::String(typed)) = error.get(ContextKind::InvalidArg)
+        && let Some(hint) = hint(typed)
+    {
+        // The usage would show the argument that clap suggests.
+        error.remove(ContextKind::SuggestedArg);
+        error.remove(ContextKind::Usage);
+        let hint = ContextValue::StyledStrs(vec![hint.into()]);
+        error.insert(ContextKind::Suggested, hint);
+    }
+    error
+}
+
+/// The hint for a flag of kubebuilder.
+fn hint(flag: &str) -> Option<&'static str> {
+    Some(match flag {
+        "--fetch-deps" => "`cargo build` fetches what is missing: omit the flag",
+        "--license-file" => {
+            "type `--owner OWNER` to name the copyright holder, or `--license none` for no header"
+        }
+        "--make" => {
+            "kbr runs nothing afterwards: omit the flag, and type `kbr manifests` when the types are written"
+        }
+        "--plugins" => "kbr has no plugins: omit the flag",
+        "--plural" => {
+            "only `kbr create api` and `kbr rename kind` take it; elsewhere the plural comes from PROJECT"
+        }
+        "--project-version" => "PROJECT has only one version: omit the flag",
+        "--skip-go-version-check" => "a project has no Go code: omit the flag",
+        "--ssa" => "kube supports server-side apply for every type: omit the flag",
+        "--validation" => "type `--programmatic-validation` after `kbr create webhook`",
+        _ => return None,
+    })
 }

@@ -156,7 +156,7 @@ impl Store {
 
 /// The lock for writing: it is released when this is dropped, or the process ends.
 pub struct LockedStore<'a> {
-    store: &'a Store,
+    pub store: &'a Store,
     _lock: File,
 }
 

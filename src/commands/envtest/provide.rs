@@ -31,7 +31,6 @@ pub fn provide(
     // It does no harm if something cannot be removed now; `kbr envtest clean` reports why.
     let _ = locked.sweep();
     let provider = Provider {
-        store,
         locked,
         args,
         report,
@@ -50,7 +49,6 @@ pub fn provide(
 }
 
 struct Provider<'a> {
-    store: &'a Store,
     locked: LockedStore<'a>,
     args: &'a EnvtestUseArgs,
     report: &'a Report,
@@ -70,7 +68,7 @@ impl Provider<'_> {
         let (version, archive) = index.find(self.args.version, &self.platform)?;
 
         self.report.status("Downloading", &archive.url);
-        let missing = envtest::missing_in(&self.store.folder(version), &Binary::SERVER);
+        let missing = envtest::missing_in(&self.locked.store.folder(version), &Binary::SERVER);
         let work = self.locked.work()?;
         let mut progress = self.report.progress("Downloading");
         let fetched = archive.fetch(&missing, &work, &mut |done, total| {
@@ -125,6 +123,7 @@ impl Provider<'_> {
                 progress.show(|| {
                     format!("{name}: {modules} modules fetched, {packages} packages compiled")
                 });
+                envtest::is_progress(line)
             })?;
             drop(progress);
             if !run.is_success {
@@ -141,7 +140,12 @@ impl Provider<'_> {
         let folder = KUBERNETES;
         work.write(folder, "go.mod", &envtest::empty_module(folder))?;
         let ask = ["env", "-json", "GOVERSION", "GOTOOLCHAIN"];
-        let run = self.go(work, folder, &ask.map(OsString::from), &mut |_| {})?;
+        let run = self.go(
+            work,
+            folder,
+            &ask.map(OsString::from),
+            &mut envtest::is_progress,
+        )?;
         if !run.is_success {
             return Err(failed("env", run.messages, work));
         }
@@ -150,7 +154,12 @@ impl Provider<'_> {
         let module = format!("k8s.io/kubernetes@v{version}");
         self.report.status("Fetching", &module);
         let ask = ["mod", "download", "-json", &module];
-        let run = self.go(work, folder, &ask.map(OsString::from), &mut |_| {})?;
+        let run = self.go(
+            work,
+            folder,
+            &ask.map(OsString::from),
+            &mut envtest::is_progress,
+        )?;
         let answer: Downloaded = serde_json::from_str(&run.stdout).unwrap_or_default();
         let Some(go_mod) = answer.go_mod else {
             let output = answer.error.unwrap_or(run.messages);
@@ -169,21 +178,16 @@ impl Provider<'_> {
         work: &Work,
         folder: &str,
         args: &[OsString],
-        each: &mut dyn FnMut(&str),
+        each: &mut dyn FnMut(&str) -> bool,
     ) -> Result<GoRun> {
         let variables = envtest::environment(work.path(), &self.platform);
-        let mut each = |line: &str| {
-            each(line);
-            envtest::is_progress(line)
-        };
         let missing = |source| EnvtestError::GoMissing { source };
         let folder = work.path().join(folder);
-        let run = toolchain::go(&folder, &variables, args, &mut each, missing)?;
-        Ok(run)
+        Ok(toolchain::go(&folder, &variables, args, each, missing)?)
     }
 
     fn install(&self, version: Version, work: &Work) -> Result<()> {
-        let word = if self.store.folder(version).exists() {
+        let word = if self.locked.store.folder(version).exists() {
             "Updated"
         } else {
             "Created"
