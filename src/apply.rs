@@ -15,8 +15,6 @@
 //! the record. Nothing is synced to disk: after a power failure, a file system that reorders writes may
 //! have a record whose temporary files are empty, which is refused because of their hashes.
 
-#[cfg(test)]
-pub mod faults;
 mod record;
 
 use std::collections::BTreeSet;
@@ -36,6 +34,8 @@ use crate::tree::{TEMPORARY, read_text};
 pub use record::RECORD;
 use record::Record;
 pub use record::{Typed, finish};
+#[cfg(test)]
+pub use tests::faults;
 
 /// How many random letters and digits follow [`TEMPORARY`] in the name of a temporary file.
 const RANDOM: usize = 6;
@@ -301,6 +301,8 @@ fn remove_folder(folder: &Path) -> Result<(), IoError> {
 
 #[cfg(test)]
 mod tests {
+    pub mod faults;
+
     use super::*;
     use crate::plan::{Change, Step};
     use crate::tree::Tree;

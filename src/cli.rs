@@ -36,6 +36,10 @@ pub use special::{ExternalArgs, ImageArgs};
 )]
 #[command(after_help = format!("Topics of the guide, for `kbr help TOPIC`:\n{}", guide::topics()))]
 pub struct Cli {
+    /// The names of the command, as they are typed.
+    #[arg(skip)]
+    pub name: String,
+
     #[command(subcommand)]
     pub command: Command,
 
@@ -133,30 +137,6 @@ pub enum Command {
 }
 
 impl Command {
-    /// The command as it is typed, without options.
-    pub fn name(&self) -> &'static str {
-        match self {
-            Self::Init(_) => "init",
-            Self::Create(Create::Api(_)) => "create api",
-            Self::Create(Create::Webhook(_)) => "create webhook",
-            Self::Delete(Delete::Api(_)) => "delete api",
-            Self::Delete(Delete::Webhook(_)) => "delete webhook",
-            Self::Delete(Delete::Controller(_)) => "delete controller",
-            Self::Edit(_) => "edit",
-            Self::Rename(Rename::Kind(_)) => "rename kind",
-            Self::Rename(Rename::Version(_)) => "rename version",
-            Self::Rename(Rename::Group(_)) => "rename group",
-            Self::Update(_) => "update",
-            Self::Manifests(_) => "manifests",
-            Self::Docs(_) => "docs",
-            Self::Envtest(_) => "envtest",
-            Self::Completion { .. } => "completion",
-            Self::Man { .. } => "man",
-            Self::Help { .. } => "help",
-            Self::Version => "version",
-        }
-    }
-
     /// Whether it works on a project's files.
     pub fn plans(&self) -> bool {
         !matches!(

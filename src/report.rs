@@ -66,7 +66,7 @@ impl Report {
             Color::Never => false,
         };
         let mode = cli.mode();
-        let document = || Document::new(Some(cli.command.name()), mode != Mode::Apply);
+        let document = || Document::new(Some(cli.name.clone()), mode != Mode::Apply);
         Self {
             is_coloured: is_coloured(AutoStream::choice(&io::stderr())),
             is_diff_coloured: is_coloured(AutoStream::choice(&io::stdout())),
@@ -79,41 +79,36 @@ impl Report {
     /// Prints what was done or would be done: the files, the warnings, the next command to type.
     pub fn plan(&self, plan: &Plan, warnings: Vec<String>, next: String) {
         let diff = |step: &Step| self.has_diff.then(|| step.diff());
-        if let Some(document) = &self.document {
-            let mut document = document.borrow_mut();
-            let file = |step: &Step| File {
-                path: step.path.clone(),
-                outcome: step.outcome,
-                diff: diff(step),
-            };
-            document.files = plan.visible().map(file).collect();
-            document.warnings.extend(warnings);
-            document
-                .next
-                .extend((self.mode != Mode::Check).then_some(next));
-            return;
-        }
-        let diff: String = plan.visible().filter_map(diff).collect();
-        self.output(match self.is_diff_coloured {
-            true => painted(&diff),
-            false => diff,
-        });
-        let mut text = String::new();
-        if self.mode != Mode::Check {
-            text += &self.files(plan);
-        }
-        for warning in warnings {
-            text += &self.line("Warning", WARNING, &warning);
-        }
-        text += &match self.mode {
-            Mode::Apply => self.line("Next", NOTE, &next),
-            Mode::DryRun => {
-                let next = format!("the same without --dry-run, then {next}");
-                self.line("Next", NOTE, &next)
+        match &self.document {
+            Some(document) => {
+                let file = |step: &Step| File {
+                    path: step.path.clone(),
+                    outcome: step.outcome,
+                    diff: diff(step),
+                };
+                document.borrow_mut().files = plan.visible().map(file).collect();
             }
-            Mode::Check => String::new(),
-        };
-        speak(&text);
+            None => {
+                let diff: String = plan.visible().filter_map(diff).collect();
+                self.output(match self.is_diff_coloured {
+                    true => painted(&diff),
+                    false => diff,
+                });
+                if self.mode != Mode::Check {
+                    speak(&self.files(plan));
+                }
+            }
+        }
+        warnings.iter().for_each(|warning| self.warn(warning));
+        match (self.mode, &self.document) {
+            (Mode::Check, _) => {}
+            (_, Some(document)) => document.borrow_mut().next.push(next),
+            (Mode::Apply, None) => self.note("Next", &next),
+            (Mode::DryRun, None) => {
+                let next = format!("the same without --dry-run, then {next}");
+                self.note("Next", &next);
+            }
+        }
     }
 
     /// One line for each file of the plan, except that vendored files share one.

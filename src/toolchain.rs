@@ -6,7 +6,6 @@
 
 pub mod git;
 
-use std::collections::VecDeque;
 use std::ffi::OsString;
 use std::fs;
 use std::io::{self, BufRead, BufReader, Write};
@@ -176,25 +175,23 @@ pub fn go<E: From<IoError>>(
         .stderr(Stdio::piped())
         .spawn()
         .map_err(missing)?;
-    let mut last = VecDeque::with_capacity(LAST + 1);
+    let mut messages = Vec::new();
     if let Some(stderr) = child.stderr.take() {
         for line in BufReader::new(stderr).split(b'\n') {
             let line = line.map_err(IoError::at("read", "the standard error of `go`"))?;
             let line = String::from_utf8_lossy(&line);
             if !each(&line) {
-                last.push_back(line.into_owned());
-            }
-            if last.len() > LAST {
-                last.pop_front();
+                messages.push(line.into_owned());
             }
         }
     }
     let output = child.wait_with_output();
     let output = output.map_err(IoError::at("read", "the standard output of `go`"))?;
+    let last = messages.len().saturating_sub(LAST);
     Ok(GoRun {
         is_success: output.status.success(),
         stdout: String::from_utf8_lossy(&output.stdout).into_owned(),
-        messages: Vec::from(last).join("\n"),
+        messages: messages[last..].join("\n"),
     })
 }
 

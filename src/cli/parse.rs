@@ -2,16 +2,24 @@
 //! kubebuilder that kbr does not have.
 
 use std::ffi::OsString;
+use std::iter;
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
-use clap::{CommandFactory, Parser};
+use clap::{CommandFactory, FromArgMatches};
 
 use super::{Cli, Command, DocsArgs, ManifestsArgs, Mode, Output, UpdateArgs, help};
 
 impl Cli {
     /// Parses the command line, whose first argument is the program name; fails with clap's usage error.
     pub fn of(args: &[OsString]) -> Result<Self, clap::Error> {
-        let cli = Self::try_parse_from(args).map_err(with_hint)?;
+        let matches = Self::command().try_get_matches_from(args);
+        let matches = matches.map_err(with_hint)?;
+        let names = iter::successors(matches.subcommand(), |(_, inner)| inner.subcommand());
+        let names: Vec<&str> = names.map(|(name, _)| name).collect();
+        let name = names.join(" ");
+        let cli = Self::from_arg_matches(&matches);
+        let cli = cli.map_err(|error| error.format(&mut Self::command()))?;
+        let cli = Self { name, ..cli };
         if let Command::Man { command } = &cli.command
             && Self::command_of(command).is_none()
         {

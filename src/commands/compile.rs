@@ -61,7 +61,7 @@ impl Compiled {
 fn write_crdgen(wanted: Wanted, tree: &Tree, run: &Run) -> Result<()> {
     let plan = resolve(wanted.changes, wanted.project, tree)?;
     let typed = Typed {
-        command: run.command.to_owned(),
+        command: run.command.clone(),
         line: None,
         warnings: Vec::new(),
         next: wanted.next.to_owned(),

@@ -22,7 +22,7 @@ const UPDATE: &str = "update";
 pub struct Run<'a> {
     pub root: PathBuf,
     pub mode: Mode,
-    pub command: &'static str,
+    pub command: String,
     /// The whole command line, if typing it again after success would be refused.
     line: Option<String>,
     pub report: &'a Report,
@@ -46,7 +46,7 @@ impl<'a> Run<'a> {
         Ok(Self {
             root,
             mode: cli.mode(),
-            command: cli.command.name(),
+            command: cli.name.clone(),
             line: is_refused_again.then(|| format!("{:?}", cli.command)),
             report,
         })
@@ -77,7 +77,7 @@ impl<'a> Run<'a> {
         let plan = resolve(wanted.changes, wanted.project, tree)?;
         if self.mode == Mode::Apply {
             let typed = Typed {
-                command: self.command.to_owned(),
+                command: self.command.clone(),
                 line: self.line.clone(),
                 warnings: wanted.warnings.clone(),
                 next: wanted.next.to_owned(),
@@ -87,7 +87,7 @@ impl<'a> Run<'a> {
         self.tell(&plan, wanted.warnings, wanted.next, tree);
         let drift: Vec<String> = plan.changing().map(|step| step.path.clone()).collect();
         if self.mode == Mode::Check && !drift.is_empty() {
-            let command = self.command;
+            let command = self.command.clone();
             return Err(Error::OutOfDate { command, drift });
         }
         Ok(())

@@ -156,7 +156,7 @@ impl Bench {
         let words = ["kbr"].into_iter().chain(line.split_whitespace());
         let words = words.map(OsString::from);
         let cli = Cli::of(&words.collect::<Vec<_>>()).expect("a line that can be parsed");
-        let name = cli.command.name();
+        let name = cli.name.clone();
         wanted(cli, &self.tree()).unwrap_or_else(|| panic!("`{name}` does not plan"))
     }
 

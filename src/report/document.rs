@@ -20,7 +20,7 @@ pub struct Document {
     api_version: &'static str,
     kind: &'static str,
     /// `None` if the command line could not be parsed.
-    command: Option<&'static str>,
+    command: Option<String>,
     dry_run: bool,
     pub files: Vec<File>,
     pub warnings: Vec<String>,
@@ -40,7 +40,7 @@ pub struct File {
 }
 
 impl Document {
-    pub fn new(command: Option<&'static str>, dry_run: bool) -> Self {
+    pub fn new(command: Option<String>, dry_run: bool) -> Self {
         Self {
             api_version: API_VERSION,
             kind: "Report",
