@@ -18,7 +18,7 @@
 mod record;
 
 use std::collections::BTreeSet;
-use std::fs::{self, DirEntry, File};
+use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -178,20 +178,17 @@ fn sweep<'a>(root: &Path, files: impl Iterator<Item = &'a str>) {
     let folders: BTreeSet<&Path> = folders.chain([Path::new("")]).collect();
     for folder in folders {
         let entries = fs::read_dir(root.join(folder)).into_iter().flatten();
-        for entry in entries.flatten().filter(is_temporary) {
-            let _ = on_disk(|| fs::remove_file(entry.path()));
+        for entry in entries.flatten() {
+            let is_file = entry.file_type().is_ok_and(|kind| kind.is_file());
+            if is_file && is_temporary(&entry.file_name().to_string_lossy()) {
+                let _ = on_disk(|| fs::remove_file(entry.path()));
+            }
         }
     }
 }
 
-/// Whether the file is a temporary file of kbr.
-fn is_temporary(entry: &DirEntry) -> bool {
-    let name = entry.file_name();
-    name.to_str().is_some_and(is_temporary_name)
-        && entry.file_type().is_ok_and(|kind| kind.is_file())
-}
-
-fn is_temporary_name(name: &str) -> bool {
+/// Whether a temporary file of kbr's may have that name.
+fn is_temporary(name: &str) -> bool {
     name.strip_prefix(TEMPORARY).is_some_and(|random| {
         random.len() == RANDOM && random.bytes().all(|byte| byte.is_ascii_alphanumeric())
     })

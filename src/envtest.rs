@@ -62,9 +62,20 @@ impl fmt::Display for Version {
 impl FromStr for Version {
     type Err = NoVersion;
 
+    /// Parses three numbers, which semantic versions spell like Kubernetes, after an optional `v`.
     fn from_str(text: &str) -> Result<Self, NoVersion> {
-        let numbers = text.strip_prefix('v').unwrap_or(text);
-        exact(numbers).ok_or_else(|| NoVersion(text.to_owned()))
+        let parse = || {
+            let version = semver::Version::parse(text.strip_prefix('v').unwrap_or(text)).ok()?;
+            let is_release = version.pre.is_empty() && version.build.is_empty();
+            is_release.then_some(Self {
+                minor: Minor {
+                    major: version.major.try_into().ok()?,
+                    minor: version.minor.try_into().ok()?,
+                },
+                patch: version.patch.try_into().ok()?,
+            })
+        };
+        parse().ok_or_else(|| NoVersion(text.to_owned()))
     }
 }
 
@@ -102,31 +113,16 @@ impl FromStr for Selector {
     type Err = NoVersion;
 
     fn from_str(text: &str) -> Result<Self, NoVersion> {
-        let numbers = text.strip_prefix('v').unwrap_or(text);
-        if let Some(Version { minor, patch }) = exact(numbers) {
+        if let Ok(Version { minor, patch }) = text.parse() {
             let patch = Some(patch);
             return Ok(Self { minor, patch });
         }
-        let minor = numbers.strip_suffix(".x").unwrap_or(numbers);
-        let newest = exact(&format!("{minor}.0")).ok_or_else(|| NoVersion(text.to_owned()))?;
-        let (minor, patch) = (newest.minor, None);
-        Ok(Self { minor, patch })
+        let oldest = format!("{}.0", text.strip_suffix(".x").unwrap_or(text));
+        let Ok(Version { minor, .. }) = oldest.parse() else {
+            return Err(NoVersion(text.to_owned()));
+        };
+        Ok(Self { minor, patch: None })
     }
-}
-
-/// Parses three numbers, which semantic versions spell like Kubernetes.
-fn exact(text: &str) -> Option<Version> {
-    let version = semver::Version::parse(text).ok()?;
-    if !version.pre.is_empty() || !version.build.is_empty() {
-        return None;
-    }
-    Some(Version {
-        minor: Minor {
-            major: version.major.try_into().ok()?,
-            minor: version.minor.try_into().ok()?,
-        },
-        patch: version.patch.try_into().ok()?,
-    })
 }
 
 /// The error for input that is not a version.

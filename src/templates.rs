@@ -7,8 +7,6 @@
 
 pub mod all;
 
-mod contexts;
-
 use std::marker::PhantomData;
 
 use handlebars::{
@@ -21,7 +19,7 @@ use serde_json::Value;
 
 use crate::article::article;
 
-pub use contexts::{
+pub use all::{
     AdmissionContext, ControllerContext, ConverterContext, CrdgenContext, CrdgenType, GroupContext,
     InitContext, ResourceContext,
 };

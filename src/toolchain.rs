@@ -12,6 +12,8 @@ use std::io::{self, BufRead, BufReader, Write};
 use std::path::Path;
 use std::process::{Command, Stdio};
 
+use clap::ValueEnum;
+use clap::builder::PossibleValue;
 use miette::Diagnostic;
 use thiserror::Error;
 
@@ -56,11 +58,8 @@ pub enum CargoError {
 /// Compiles the API types of the project at `root`, with cargo's progress on standard error, and
 /// returns the output of its crdgen. With `is_locked`, the lock file must be up to date.
 pub fn crdgen(root: &Path, color: Color, is_locked: bool) -> Result<String, CargoError> {
-    let color = match color {
-        Color::Auto => "auto",
-        Color::Always => "always",
-        Color::Never => "never",
-    };
+    let color = color.to_possible_value();
+    let color = color.as_ref().map_or("auto", PossibleValue::get_name);
     let output = Command::new("cargo")
         .args(["run", "--bin", "crdgen", "--color", color])
         .args(is_locked.then_some("--locked"))

@@ -139,21 +139,6 @@ impl Tree {
     }
 }
 
-impl<'a> FromIterator<(&'a str, &'a str)> for Tree {
-    fn from_iter<I: IntoIterator<Item = (&'a str, &'a str)>>(files: I) -> Self {
-        let entry = |(path, text): (&str, &str)| (path.to_owned(), Entry::File(text.to_owned()));
-        Self {
-            entries: files.into_iter().map(entry).collect(),
-        }
-    }
-}
-
-impl<const N: usize> From<[(&str, &str); N]> for Tree {
-    fn from(files: [(&str, &str); N]) -> Self {
-        files.into_iter().collect()
-    }
-}
-
 /// Returns the nearest folder that has a file called `name`, among `folder` and its ancestors, and the
 /// file's text. If `folder` does not exist yet, the search starts at its nearest existing ancestor.
 pub fn find_above(folder: &Path, name: &str) -> Option<(PathBuf, String)> {
@@ -192,4 +177,25 @@ fn children(folder: &Path) -> Result<Vec<(String, PathBuf)>, IoError> {
         }
     }
     Ok(children)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    impl<'a> FromIterator<(&'a str, &'a str)> for Tree {
+        fn from_iter<I: IntoIterator<Item = (&'a str, &'a str)>>(files: I) -> Self {
+            let entry =
+                |(path, text): (&str, &str)| (path.to_owned(), Entry::File(text.to_owned()));
+            Self {
+                entries: files.into_iter().map(entry).collect(),
+            }
+        }
+    }
+
+    impl<const N: usize> From<[(&str, &str); N]> for Tree {
+        fn from(files: [(&str, &str); N]) -> Self {
+            files.into_iter().collect()
+        }
+    }
 }

@@ -12,7 +12,7 @@ use std::path::Path;
 use serde::{Deserialize, Serialize};
 
 use super::{ApplyError, Emptied, Undo};
-use super::{is_temporary_name, lock, put, remove_folder, sweep};
+use super::{is_temporary, lock, put, remove_folder, sweep};
 use crate::error::IoError;
 use crate::plan::{Outcome, Plan, Step};
 use crate::project::is_inside;
@@ -149,7 +149,7 @@ impl Record {
                 return Err(format!("`{path}` leaves the project"));
             }
             if let Some(name) = &file.temporary
-                && !is_temporary_name(name)
+                && !is_temporary(name)
             {
                 let name = name.escape_debug();
                 return Err(format!("`{name}` is not a temporary file of kbr's"));

@@ -67,7 +67,7 @@ pub struct Installed {
 /// The cache.
 pub struct Store {
     root: PathBuf,
-    platform: Platform,
+    pub platform: Platform,
 }
 
 impl Store {

@@ -10,8 +10,8 @@ use super::lock;
 use crate::cli::EnvtestUseArgs;
 use crate::commands::error::{Error, Result};
 use crate::envtest::{
-    self, Binary, Downloaded, EnvtestError, Go, INDEX, Index, KUBERNETES, LockedStore, Platform,
-    Recipe, Store, Version, Work, names,
+    self, Binary, Downloaded, EnvtestError, Go, INDEX, Index, KUBERNETES, LockedStore, Recipe,
+    Store, Version, Work, names,
 };
 use crate::report::Report;
 use crate::toolchain::{self, GoRun};
@@ -34,7 +34,6 @@ pub fn provide(
         locked,
         args,
         report,
-        platform: Platform::here(),
     };
     let version = match store.complete(args.version, &Binary::SERVER)? {
         Some(found) => found.version,
@@ -52,7 +51,6 @@ struct Provider<'a> {
     locked: LockedStore<'a>,
     args: &'a EnvtestUseArgs,
     report: &'a Report,
-    platform: Platform,
 }
 
 impl Provider<'_> {
@@ -65,7 +63,7 @@ impl Provider<'_> {
         let Some(index) = self.reached(Index::fetch(url))? else {
             return Ok(envtest::newest(self.args.version)?);
         };
-        let (version, archive) = index.find(self.args.version, &self.platform)?;
+        let (version, archive) = index.find(self.args.version, &self.locked.store.platform)?;
 
         self.report.status("Downloading", &archive.url);
         let missing = envtest::missing_in(&self.locked.store.folder(version), &Binary::SERVER);
@@ -180,7 +178,7 @@ impl Provider<'_> {
         args: &[OsString],
         each: &mut dyn FnMut(&str) -> bool,
     ) -> Result<GoRun> {
-        let variables = envtest::environment(work.path(), &self.platform);
+        let variables = envtest::environment(work.path(), &self.locked.store.platform);
         let missing = |source| EnvtestError::GoMissing { source };
         let folder = work.path().join(folder);
         Ok(toolchain::go(&folder, &variables, args, each, missing)?)
