@@ -294,11 +294,8 @@ pub struct WebhookArgs {
 pub struct OptionalGroup(pub Option<Group>);
 
 fn parse_group(text: &str) -> Result<OptionalGroup, crate::names::NameError> {
-    if text.is_empty() {
-        Ok(OptionalGroup(None))
-    } else {
-        text.parse().map(|group| OptionalGroup(Some(group)))
-    }
+    let group = (!text.is_empty()).then(|| text.parse()).transpose()?;
+    Ok(OptionalGroup(group))
 }
 
 #[derive(Debug, Args)]

@@ -7,7 +7,6 @@
 //! needed, not for comparison. Pure.
 
 mod api;
-mod controller;
 mod webhook;
 
 use std::collections::BTreeSet;
@@ -24,8 +23,7 @@ use crate::templates::{
     CrdgenContext, CrdgenType, Filled, GroupContext, ResourceContext, Template, all,
 };
 
-pub use api::type_files;
-pub use controller::controller_files;
+pub use api::{controller_files, type_files};
 pub use webhook::{CONVERTER, admission_files, conversion_files, part, webhook_name};
 
 /// A file of the scaffold, or a line in one.
@@ -186,7 +184,7 @@ fn of_resource(project: &Project, resource: &Resource) -> Vec<Part> {
     }
     for name in &resource.controllers {
         let name = name.as_ref();
-        parts.extend(controller::around_controller(project, resource, name));
+        parts.extend(api::around_controller(project, resource, name));
     }
     parts.extend(webhook::around_webhooks(project, resource));
     parts
