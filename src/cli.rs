@@ -5,7 +5,6 @@
 
 mod delete;
 mod envtest;
-mod help;
 mod parse;
 mod rename;
 mod special;

@@ -45,25 +45,13 @@ pub const LOCK: &str = include_str!("../templates/project.lock");
 /// A file below `templates/`, and the type of its context. [`all`] has every template.
 #[derive(Debug)]
 pub struct Template<C> {
-    path: &'static str,
+    /// The path below `templates/`, without the extension.
+    pub path: &'static str,
     source: &'static str,
     context: PhantomData<fn(&C)>,
 }
 
 impl<C: Serialize> Template<C> {
-    const fn new(path: &'static str, source: &'static str) -> Self {
-        Self {
-            path,
-            source,
-            context: PhantomData,
-        }
-    }
-
-    /// The path below `templates/`, without the extension.
-    pub fn path(&self) -> &'static str {
-        self.path
-    }
-
     /// The template with its context, to be rendered when its text is needed.
     pub fn with(&self, context: &C) -> Filled {
         Filled {

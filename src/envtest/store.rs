@@ -285,10 +285,6 @@ pub fn copy(
     }
 }
 
-pub fn read(path: &Path) -> Result<String, IoError> {
-    fs::read_to_string(path).map_err(IoError::at("read", path))
-}
-
 /// The paths of the entries of `folder`; none if it does not exist.
 fn entries(folder: &Path) -> Result<Vec<PathBuf>, IoError> {
     let path = |entry: io::Result<DirEntry>| Ok(entry?.path());

@@ -154,7 +154,7 @@ fn around_webhook(project: &Project, resource: &Resource, part: &str) -> Vec<Par
 fn of_project(context: &ResourceContext) -> Vec<Part> {
     let mut parts: Vec<Part> = CONFIG
         .map(|template| {
-            let path = template.path().trim_start_matches("webhook/");
+            let path = template.path.trim_start_matches("webhook/");
             Part::file(path, &template, context)
         })
         .into();

@@ -3,6 +3,8 @@
 //! A template that does not exist does not compile. Tests compare every file with this list, and the
 //! variables and conditions in it with the fields of its context.
 
+use std::marker::PhantomData;
+
 use serde::Serialize;
 
 use super::Template;
@@ -11,10 +13,11 @@ use super::Template;
 macro_rules! templates {
     ($($context:ident { $($name:ident = $path:literal;)* })*) => {
         $($(
-            pub const $name: Template<$context> = Template::new(
-                $path,
-                include_str!(concat!("../../templates/", $path, ".hbs")),
-            );
+            pub const $name: Template<$context> = Template {
+                path: $path,
+                source: include_str!(concat!("../../templates/", $path, ".hbs")),
+                context: PhantomData,
+            };
         )*)*
 
         /// The path and the schema of the context of each template.

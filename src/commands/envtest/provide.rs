@@ -15,6 +15,7 @@ use crate::envtest::{
 };
 use crate::report::Report;
 use crate::toolchain::{self, GoRun};
+use crate::tree::read_text;
 
 /// Installs what is missing of `wanted`.
 pub fn provide(
@@ -163,7 +164,8 @@ impl Provider<'_> {
             let output = answer.error.unwrap_or(run.messages);
             return Err(failed(&format!("mod download {module}"), output, work));
         };
-        let recipe = Recipe::parse(version, &envtest::read(&go_mod)?)?;
+        let go_mod = read_text(&go_mod)?.unwrap_or_default();
+        let recipe = Recipe::parse(version, &go_mod)?;
         go.check(&recipe)?;
         for (folder, text) in recipe.modules() {
             work.write(folder, "go.mod", &text)?;
