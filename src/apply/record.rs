@@ -338,7 +338,7 @@ mod tests {
     #[track_caller]
     fn assert_refused(root: &Path, may_write: bool, message: &str) {
         let before = files(root);
-        let error = finish(root, may_write).err().expect("a refusal");
+        let error = finish(root, may_write).expect_err("a refusal");
         assert!(error.to_string().contains(message), "{error}");
         assert!(
             help_of(&error).is_some_and(|help| help.contains("type ")),
