@@ -34,6 +34,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::api_server::ApiServer;
 use crate::backoff::{Backoff, Key};
+use crate::metrics;
 use crate::owned::Owned;
 use crate::pause::Pause;
 use crate::queue::{Queue, ReconcileRequest, Trigger};
@@ -445,10 +446,11 @@ where
         let Run {
             server,
             recorder,
+            series,
             queue,
             stop,
         } = run;
-        let watches = Watches::new(name, server.clone(), recorder);
+        let watches = Watches::new(name, server.clone(), recorder, series);
         let backoff = Backoff::default();
         // If kube debounces, it must get every object at once.
         let is_limited = self.concurrency > 0 && self.debounce.is_zero();
@@ -487,6 +489,7 @@ where
         tokio::select! {
             () = reconciled => "nothing is left to watch".to_owned(),
             reason = watches.never_listed() => reason,
+            never = watches.report_unreadable() => match never {},
         }
     }
 }
@@ -496,6 +499,7 @@ where
 pub(crate) struct Run {
     pub(crate) server: ApiServer,
     pub(crate) recorder: Recorder,
+    pub(crate) series: metrics::Watches,
     pub(crate) queue: Queue,
     pub(crate) stop: CancellationToken,
 }
