@@ -300,14 +300,7 @@ fn an_api_server_with_the_migrator_migrates_the_objects() {
 
     // The reference of an owner that is applied again names the version that is served.
     let child = child("v2", &owned["Widget default/one"]);
-    let apply = [
-        "apply",
-        "--server-side",
-        "--field-manager=operator",
-        "-f",
-        "-",
-    ];
-    cluster.kubectl(&apply, &child).success();
+    apply(&cluster, &child);
     assert_eq!(uids(&cluster), owned);
     let delete = "kubectl delete widget one --wait=false && kubectl patch widget one --type=merge \
                   -p '{\"metadata\":{\"finalizers\":null}}'";
@@ -321,14 +314,7 @@ fn an_api_server_with_the_migrator_migrates_the_objects() {
 /// Creates an object that the first one owns, and which owns another one. Returns all uids.
 fn own(cluster: &Cluster) -> BTreeMap<String, String> {
     let child = child("v1", &uids(cluster)["Widget default/one"]);
-    let apply = [
-        "apply",
-        "--server-side",
-        "--field-manager=operator",
-        "-f",
-        "-",
-    ];
-    cluster.kubectl(&apply, &child).success();
+    apply(cluster, &child);
     let grandchild = config_map(
         "grandchild",
         &json!({
@@ -342,6 +328,18 @@ fn own(cluster: &Cluster) -> BTreeMap<String, String> {
         .kubectl(&["create", "-f", "-"], &grandchild)
         .success();
     uids(cluster)
+}
+
+/// Applies an object as the operator does.
+fn apply(cluster: &Cluster, object: &str) {
+    let line = [
+        "apply",
+        "--server-side",
+        "--field-manager=operator",
+        "-f",
+        "-",
+    ];
+    cluster.kubectl(&line, object).success();
 }
 
 fn child(version: &str, uid: &str) -> String {
