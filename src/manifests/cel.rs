@@ -7,15 +7,20 @@
 mod cost;
 mod lexer;
 mod parser;
-mod scope;
 mod sizes;
 #[cfg(test)]
 mod tests;
 
 pub use self::cost::{CRD_LIMIT, Estimate, LIMIT, estimate};
 pub use self::parser::parse;
-pub use self::scope::{free_names, is_declared};
 pub use self::sizes::most_elements;
+
+use crate::names::is_among;
+
+/// Names that Kubernetes declares for every expression: types, and prefixes of functions.
+const KNOWN: &str = "\
+    base64 bool bytes cel cidr double dyn format google int ip kubernetes list lists map math net \
+    null_type optional optional_type sets string strings type uint regex semver quantity url";
 
 /// An expression. Operators are calls of functions named like them, such as `&&` and `?:`.
 #[derive(Clone, Debug, PartialEq)]
@@ -23,7 +28,7 @@ pub enum Expr {
     /// A number, `true`, `false` or `null`.
     Constant,
     /// A string or bytes, with its length.
-    Text(usize),
+    Text(u64),
     Name(String),
     Field {
         of: Box<Expr>,
@@ -75,4 +80,43 @@ fn scopes<'a>(function: &str, is_method: bool, arguments: &'a [Expr]) -> [&'a [E
         }
         _ => [arguments, &[], &[]],
     }
+}
+
+/// Whether a name is declared in every expression.
+pub fn is_declared(name: &str) -> bool {
+    is_among(KNOWN, name)
+}
+
+/// The names that an expression uses and does not bind, in order of appearance.
+pub fn free_names(expression: &Expr) -> Vec<&str> {
+    let mut names = Vec::new();
+    collect(expression, &mut Vec::new(), &mut names);
+    names
+}
+
+fn collect<'a>(expression: &'a Expr, bound: &mut Vec<&'a str>, names: &mut Vec<&'a str>) {
+    let [outside, declared, inside]: [&'a [Expr]; 3] = match expression {
+        Expr::Constant | Expr::Text(_) => return,
+        Expr::Name(name) => {
+            if !bound.contains(&name.as_str()) && !names.contains(&name.as_str()) {
+                names.push(name);
+            }
+            return;
+        }
+        Expr::Field { of, .. } => return collect(of, bound, names),
+        Expr::List(parts) | Expr::Map(parts) => [parts, &[], &[]],
+        Expr::Call {
+            function,
+            is_method,
+            arguments,
+        } => scopes(function, *is_method, arguments),
+    };
+    outside.iter().for_each(|part| collect(part, bound, names));
+    let before = bound.len();
+    bound.extend(declared.iter().filter_map(|name| match name {
+        Expr::Name(name) => Some(name.as_str()),
+        _ => None,
+    }));
+    inside.iter().for_each(|part| collect(part, bound, names));
+    bound.truncate(before);
 }

@@ -5,7 +5,7 @@
 //! estimate, after cel-go's `checker/cost.go` and apiserver's `cel/common/schemas.go`, except that
 //! anything unknown costs nothing: a rule over the limit here is also over it on the API server.
 
-use serde_json::Value;
+use std::num::Saturating;
 
 use super::sizes::{is_type, missing_bound, size_of};
 use super::{Expr, scopes};
@@ -23,6 +23,14 @@ const OF_PATTERN: u64 = 25;
 
 /// The length of the results of `string(…)` and `format`, which have no bound for the API server.
 const ENDLESS: Option<u64> = Some(u64::MAX);
+
+/// Keywords of a node that may have fields that the schema does not list.
+const OPEN: [&str; 4] = [
+    "additionalProperties",
+    "x-kubernetes-embedded-resource",
+    "x-kubernetes-int-or-string",
+    "x-kubernetes-preserve-unknown-fields",
+];
 
 /// The cost of one evaluation of a rule, and the reason for it.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -47,12 +55,16 @@ pub fn estimate(
     let mut estimator = Estimator {
         names: vec![("self", node), ("oldSelf", old)],
         unbounded: Vec::new(),
+        missing: None,
     };
-    let cost = estimator.of(expression)?.cost;
-    Ok(Estimate {
-        cost,
-        unbounded: estimator.unbounded,
-    })
+    let cost = estimator.of(expression).cost.0;
+    match estimator.missing {
+        Some(field) => Err(field),
+        None => Ok(Estimate {
+            cost,
+            unbounded: estimator.unbounded,
+        }),
+    }
 }
 
 /// What is known about the value of an expression.
@@ -63,11 +75,11 @@ struct Known<'a> {
     path: String,
     /// Maximum number of characters, items or entries.
     size: Option<u64>,
-    cost: u64,
+    cost: Saturating<u64>,
 }
 
 impl Known<'_> {
-    fn costing(cost: u64) -> Self {
+    fn costing(cost: Saturating<u64>) -> Self {
         Self {
             cost,
             ..Self::default()
@@ -78,28 +90,34 @@ impl Known<'_> {
 struct Estimator<'a> {
     names: Vec<(&'a str, Known<'a>)>,
     unbounded: Vec<(String, &'static str)>,
+    /// The first field that does not exist.
+    missing: Option<String>,
 }
 
 impl<'a> Estimator<'a> {
-    fn of(&mut self, expression: &'a Expr) -> Result<Known<'a>, String> {
+    fn of(&mut self, expression: &'a Expr) -> Known<'a> {
         match expression {
-            Expr::Constant => Ok(Known::default()),
-            Expr::Text(length) => Ok(Known {
-                size: u64::try_from(*length).ok(),
+            Expr::Constant => Known::default(),
+            Expr::Text(length) => Known {
+                size: Some(*length),
                 ..Known::default()
-            }),
+            },
             Expr::Name(name) => {
                 let known = self.names.iter().rev().find(|(known, _)| known == name);
                 let known = known.map(|(_, known)| known.clone()).unwrap_or_default();
-                Ok(Known { cost: 1, ..known })
+                let cost = Saturating(1);
+                Known { cost, ..known }
             }
-            Expr::Field { of, name } => field(&self.of(of)?, name),
-            Expr::List(items) => Ok(Known {
+            Expr::Field { of, name } => {
+                let of = self.of(of);
+                self.field(&of, name)
+            }
+            Expr::List(items) => Known {
                 size: u64::try_from(items.len()).ok(),
-                cost: self.sum(items)?.saturating_add(10),
+                cost: self.sum(items) + Saturating(10),
                 ..Known::default()
-            }),
-            Expr::Map(parts) => Ok(Known::costing(self.sum(parts)?.saturating_add(30))),
+            },
+            Expr::Map(parts) => Known::costing(self.sum(parts) + Saturating(30)),
             Expr::Call {
                 function,
                 is_method,
@@ -108,74 +126,63 @@ impl<'a> Estimator<'a> {
         }
     }
 
-    fn sum(&mut self, expressions: impl IntoIterator<Item = &'a Expr>) -> Result<u64, String> {
-        let mut expressions = expressions.into_iter();
-        expressions.try_fold(
-            0,
-            |sum: u64, one| Ok(sum.saturating_add(self.of(one)?.cost)),
-        )
+    fn sum(&mut self, expressions: &'a [Expr]) -> Saturating<u64> {
+        expressions.iter().map(|one| self.of(one).cost).sum()
     }
 
-    fn call(
-        &mut self,
-        function: &'a str,
-        is_method: bool,
-        arguments: &'a [Expr],
-    ) -> Result<Known<'a>, String> {
+    fn call(&mut self, function: &'a str, is_method: bool, arguments: &'a [Expr]) -> Known<'a> {
         let [outside, names, inside] = scopes(function, is_method, arguments);
         match (function, outside, names, inside) {
             ("bind", [value], [Expr::Name(name)], [body]) => {
-                let value = self.of(value)?;
+                let value = self.of(value);
                 let cost = value.cost;
                 self.names.push((name, value));
                 let body = self.of(body);
                 self.names.pop();
-                body.map(|body| Known {
-                    cost: cost.saturating_add(body.cost),
+                Known {
+                    cost: cost + body.cost,
                     ..body
-                })
+                }
             }
             (_, [target], [Expr::Name(name)], steps) => {
-                let target = self.of(target)?;
+                let target = self.of(target);
                 self.loop_over(&target, name, function, steps)
             }
-            (_, [target], [_, _], _) => Ok(Known::costing(self.of(target)?.cost)),
+            (_, [target], [_, _], _) => Known::costing(self.of(target).cost),
             ("has", [Expr::Field { of, name }], ..) if !is_method => {
-                let of = self.of(of)?;
-                field(&of, name)?;
-                Ok(Known::costing(of.cost))
+                let of = self.of(of);
+                self.field(&of, name);
+                Known::costing(of.cost)
             }
             ("?:", [condition, then, otherwise], ..) if !is_method => {
-                let condition = self.of(condition)?.cost;
-                let (then, otherwise) = (self.of(then)?.cost, self.of(otherwise)?.cost);
-                let cost = condition.saturating_add(then.max(otherwise));
-                Ok(Known::costing(cost))
+                let [condition, then, otherwise] =
+                    [condition, then, otherwise].map(|part| self.of(part).cost);
+                Known::costing(condition + then.max(otherwise))
             }
-            ("&&" | "||", ..) if !is_method => Ok(Known::costing(self.sum(arguments)?)),
+            ("[]", [of, index], ..) => {
+                let of = self.of(of);
+                let cost = of.cost + self.of(index).cost + Saturating(1);
+                let element = of.schema.and_then(element);
+                let known = element.map(|schema| child(schema, &of, "[]"));
+                let known = known.unwrap_or_default();
+                Known { cost, ..known }
+            }
             _ => self.function(function, is_method, arguments),
         }
     }
 
     /// A function or an operator; some of them read characters or items.
-    fn function(
-        &mut self,
-        function: &str,
-        is_method: bool,
-        arguments: &'a [Expr],
-    ) -> Result<Known<'a>, String> {
-        let all = arguments.iter().map(|argument| self.of(argument));
-        let all: Vec<Known<'a>> = all.collect::<Result<_, _>>()?;
-        let before = all
-            .iter()
-            .fold(0u64, |sum, known| sum.saturating_add(known.cost));
+    fn function(&mut self, function: &str, is_method: bool, arguments: &'a [Expr]) -> Known<'a> {
+        let all: Vec<Known<'a>> = arguments.iter().map(|argument| self.of(argument)).collect();
+        let before: Saturating<u64> = all.iter().map(|known| known.cost).sum();
         let cost = match (function, all.as_slice()) {
             ("contains", [of, part]) if may_be(of, "string") => {
                 let part = self.read(part, CHARACTER);
-                self.read(of, CHARACTER).saturating_mul(part)
+                self.read(of, CHARACTER) * part
             }
             ("matches" | "find" | "findAll", [of, pattern, ..]) => {
                 let pattern = self.read(pattern, OF_PATTERN);
-                self.read(of, CHARACTER).saturating_mul(pattern)
+                self.read(of, CHARACTER) * pattern
             }
             ("startsWith" | "endsWith", [_, part]) => self.read(part, CHARACTER),
             (
@@ -185,33 +192,32 @@ impl<'a> Estimator<'a> {
             ("url" | "isURL", [of]) if may_be(of, "string") && of.size != ENDLESS => {
                 self.read(of, CHARACTER)
             }
-            ("+", [left, right]) if left.size == ENDLESS || right.size == ENDLESS => u64::MAX,
+            ("+", [left, right]) if left.size == ENDLESS || right.size == ENDLESS => {
+                Saturating(u64::MAX)
+            }
             ("in", [_, list]) if may_be(list, "array") => self.read(list, 100),
             // The shorter one is read.
             ("==" | "!=", [left, right]) if may_be(left, "string") && may_be(right, "string") => {
                 match left.size.zip(right.size) {
                     Some((one, other)) if one <= other => self.read(left, CHARACTER),
                     Some(_) => self.read(right, CHARACTER),
-                    None => 0,
+                    None => Saturating(0),
                 }
             }
             // A number in the schema has no length.
-            ("==" | "!=", [left, right]) if left.schema.or(right.schema).is_some() => 0,
-            _ => 1,
+            ("==" | "!=", [left, right]) if left.schema.or(right.schema).is_some() => Saturating(0),
+            ("&&" | "||", _) if !is_method => Saturating(0),
+            _ => Saturating(1),
         };
-        let cost = before.saturating_add(cost);
+        let cost = before + cost;
         let has_endless_result =
             matches!((function, is_method), ("string", false) | ("format", true));
-        let element = all.first().and_then(|of| Some((element(of.schema?)?, of)));
-        let known = match element.filter(|_| function == "[]") {
-            // One element.
-            Some((schema, of)) => child(schema, of, "[]"),
-            None => Known {
-                size: ENDLESS.filter(|_| has_endless_result || cost == u64::MAX),
-                ..Known::default()
-            },
-        };
-        Ok(Known { cost, ..known })
+        let size = ENDLESS.filter(|_| has_endless_result || cost.0 == u64::MAX);
+        Known {
+            size,
+            cost,
+            ..Known::default()
+        }
     }
 
     /// A macro that evaluates its steps for each element.
@@ -221,47 +227,67 @@ impl<'a> Estimator<'a> {
         name: &'a str,
         function: &str,
         steps: &'a [Expr],
-    ) -> Result<Known<'a>, String> {
+    ) -> Known<'a> {
         let is_optional = function.starts_with("opt");
-        let of_element = match target.schema.and_then(|schema| schema.get("items")) {
-            Some(Value::Object(items)) if !is_optional => child(items, target, "[]"),
-            _ => Known::default(),
-        };
-        self.names.push((name, of_element));
+        let items = target.schema.and_then(|schema| object_of(schema, "items"));
+        let items = items.filter(|_| !is_optional);
+        let of_element = items.map(|items| child(items, target, "[]"));
+        self.names.push((name, of_element.unwrap_or_default()));
         let steps = self.sum(steps);
         self.names.pop();
-        let each = steps?.saturating_add(match function {
+        let each = match function {
             "all" => 3,
             "exists" => 4,
             "exists_one" | "existsOne" => 2,
             _ => 12,
-        });
+        };
         let times = match is_optional {
-            true => 1,
+            true => Saturating(1),
             false => self.read(target, 100),
         };
-        Ok(Known {
+        Known {
             schema: target.schema.filter(|_| function == "filter"),
             path: target.path.clone(),
             size: target.size.filter(|_| matches!(function, "filter" | "map")),
-            cost: target.cost.saturating_add(each.saturating_mul(times)),
-        })
+            cost: target.cost + (steps + Saturating(each)) * times,
+        }
     }
 
     /// The cost of reading a whole value: `per` hundredths for each of its parts.
-    fn read(&mut self, known: &Known<'_>, per: u64) -> u64 {
+    fn read(&mut self, known: &Known<'_>, per: u64) -> Saturating<u64> {
         let Some(size) = known.size else {
-            return 0;
+            return Saturating(0);
         };
-        if let Some(schema) = known.schema
-            && let Some(keyword) = missing_bound(schema)
-        {
+        if let Some(keyword) = known.schema.and_then(missing_bound) {
             let entry = (known.path.clone(), keyword);
             if !self.unbounded.contains(&entry) {
                 self.unbounded.push(entry);
             }
         }
-        (size.saturating_mul(per)).div_ceil(100)
+        Saturating(size.saturating_mul(per).div_ceil(100))
+    }
+
+    /// The field `name` of a value; it must be in the schema if the schema lists the fields.
+    fn field(&mut self, of: &Known<'a>, name: &str) -> Known<'a> {
+        let is_open = |schema: &Object| OPEN.iter().any(|key| schema.contains_key(*key));
+        let name = unescape(name);
+        let known = match of.schema {
+            None => None,
+            Some(schema) if !is_type(schema, "object") || is_open(schema) => {
+                object_of(schema, "additionalProperties").map(|value| child(value, of, ".*"))
+            }
+            Some(schema) => {
+                let field = field_of(schema, &name);
+                if field.is_none() && !of.path.ends_with(".metadata") {
+                    self.missing.get_or_insert(name.clone());
+                }
+                field.map(|schema| child(schema, of, &format!(".{name}")))
+            }
+        };
+        Known {
+            cost: of.cost + Saturating(1),
+            ..known.unwrap_or_default()
+        }
     }
 }
 
@@ -274,46 +300,13 @@ fn child<'a>(schema: &'a Object, of: &Known<'a>, step: &str) -> Known<'a> {
         schema: Some(schema),
         path: format!("{}{step}", of.path),
         size: size_of(schema),
-        cost: 1,
+        cost: Saturating(1),
     }
 }
 
 fn element(schema: &Object) -> Option<&Object> {
     let of_map = || schema.get("additionalProperties");
     schema.get("items").or_else(of_map)?.as_object()
-}
-
-/// Keywords of a node that may have fields that the schema does not list.
-const OPEN: [&str; 4] = [
-    "additionalProperties",
-    "x-kubernetes-embedded-resource",
-    "x-kubernetes-int-or-string",
-    "x-kubernetes-preserve-unknown-fields",
-];
-
-/// The field `name` of a value; it must be in the schema if the schema lists the fields.
-fn field<'a>(of: &Known<'a>, name: &str) -> Result<Known<'a>, String> {
-    let known = match of.schema {
-        None => Known::default(),
-        Some(schema)
-            if !is_type(schema, "object") || OPEN.iter().any(|key| schema.contains_key(*key)) =>
-        {
-            let value = object_of(schema, "additionalProperties");
-            value.map_or_else(Known::default, |value| child(value, of, ".*"))
-        }
-        Some(schema) => {
-            let name = unescape(name);
-            match field_of(schema, &name) {
-                Some(schema) => child(schema, of, &format!(".{name}")),
-                None if of.path.ends_with(".metadata") => Known::default(),
-                None => return Err(name),
-            }
-        }
-    };
-    Ok(Known {
-        cost: of.cost.saturating_add(1),
-        ..known
-    })
 }
 
 /// The JSON name of a field whose name Kubernetes escapes in CEL because it is not an identifier.

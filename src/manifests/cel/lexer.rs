@@ -5,11 +5,12 @@ use std::sync::LazyLock;
 use regex_lite::Regex;
 
 /// A word, symbol or literal of an expression.
-#[derive(Clone, Debug, PartialEq)]
-pub(super) enum Token {
-    Word(String),
+#[derive(Clone, Copy)]
+pub(super) enum Token<'a> {
+    Word(&'a str),
     Number,
-    Text(usize),
+    /// A string or bytes, with its length.
+    Text(u64),
     Symbol(&'static str),
     End,
 }
@@ -20,8 +21,8 @@ const SYMBOLS: [&str; 24] = [
     "(", ")", "[", "]", "{", "}",
 ];
 
-/// The beginning of a string, up to its first quote.
-static PREFIX: LazyLock<Regex> = LazyLock::new(|| regex(r#"^(?i:b|r|br|rb)?["']"#));
+/// The beginning of a string: its prefix, and the quotes.
+static OPENING: LazyLock<Regex> = LazyLock::new(|| regex(r#"^((?i:b|r|br|rb)?)("""|'''|"|')"#));
 
 static ESCAPE: LazyLock<Regex> = LazyLock::new(|| {
     regex(
@@ -38,7 +39,7 @@ fn regex(pattern: &str) -> Regex {
 }
 
 /// The tokens with their positions, in characters from 1, and one for the end.
-pub(super) fn tokens(text: &str) -> Result<Vec<(Token, usize)>, String> {
+pub(super) fn tokens(text: &str) -> Result<Vec<(Token<'_>, usize)>, String> {
     let mut tokens = Vec::new();
     let (mut rest, mut at) = (text, 1);
     while !rest.is_empty() {
@@ -61,26 +62,24 @@ pub(super) fn tokens(text: &str) -> Result<Vec<(Token, usize)>, String> {
 }
 
 /// The first token of a non-empty text, and its length in bytes.
-fn token(rest: &str) -> Result<(Token, usize), String> {
-    if let Some(prefix) = PREFIX.find(rest).map(|found| found.as_str()) {
-        let (before, is_raw) = (prefix.len() - 1, prefix.contains(['r', 'R']));
-        let (characters, length) = quoted(&rest[before..], is_raw)?;
-        return Ok((Token::Text(characters), before + length));
+fn token(rest: &str) -> Result<(Token<'_>, usize), String> {
+    if let Some(opening) = OPENING.captures(rest) {
+        return string(rest, &opening[1], &opening[2]);
     }
     let is_digit = |text: &str| text.starts_with(|c: char| c.is_ascii_digit());
     if is_digit(rest) || rest.strip_prefix('.').is_some_and(is_digit) {
         let length = NUMBER.find(rest).map_or(0, |found| found.len());
         return match word(&rest[length..]) {
-            0 => Ok((Token::Number, length)),
-            more => Err(format!("`{}` is not a number", &rest[..length + more])),
+            "" => Ok((Token::Number, length)),
+            more => Err(format!("`{}{more}` is not a number", &rest[..length])),
         };
     }
-    if rest.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_') {
-        let length = word(rest);
-        return Ok((Token::Word(rest[..length].to_owned()), length));
+    let word = word(rest);
+    if !word.is_empty() {
+        return Ok((Token::Word(word), word.len()));
     }
     if let Some((name, _)) = rest.strip_prefix('`').and_then(|rest| rest.split_once('`')) {
-        return Ok((Token::Word(name.to_owned()), name.len() + 2));
+        return Ok((Token::Word(name), name.len() + 2));
     }
     if let Some(symbol) = SYMBOLS.into_iter().find(|symbol| rest.starts_with(symbol)) {
         return Ok((Token::Symbol(symbol), symbol.len()));
@@ -95,36 +94,29 @@ fn token(rest: &str) -> Result<(Token, usize), String> {
     Err(format!("`{found}` is not CEL{help}"))
 }
 
-/// The length of the word with which a text begins.
-fn word(text: &str) -> usize {
+/// The word with which a text begins.
+fn word(text: &str) -> &str {
     let is_part = |c: char| c.is_ascii_alphanumeric() || c == '_';
-    text.find(|c| !is_part(c)).unwrap_or(text.len())
+    &text[..text.find(|c| !is_part(c)).unwrap_or(text.len())]
 }
 
-/// The number of characters in a string, and its length in bytes with its quotes.
-fn quoted(text: &str, is_raw: bool) -> Result<(usize, usize), String> {
-    const OPEN: &str = "unterminated string";
-    let quote = ["\"\"\"", "'''", "\"", "'"]
-        .into_iter()
-        .find(|quote| text.starts_with(quote))
-        .unwrap_or("\"");
-    let (mut at, mut characters) = (quote.len(), 0);
-    loop {
-        let rest = text.get(at..).unwrap_or_default();
-        if rest.starts_with(quote) {
-            return Ok((characters, at + quote.len()));
-        }
-        let next = rest.chars().next().ok_or(OPEN)?;
-        if next == '\n' && quote.len() == 1 {
-            return Err(OPEN.to_owned());
-        }
-        at += match next {
-            '\\' if is_raw => 1,
-            '\\' => escape(rest)?,
-            _ => next.len_utf8(),
+/// A string that begins with that prefix and these quotes, and its length in bytes.
+fn string<'a>(text: &str, prefix: &str, quotes: &str) -> Result<(Token<'a>, usize), String> {
+    let is_raw = prefix.contains(['r', 'R']);
+    let (mut at, mut characters) = (prefix.len() + quotes.len(), 0);
+    while !text[at..].starts_with(quotes) {
+        let rest = &text[at..];
+        let next = rest
+            .chars()
+            .next()
+            .filter(|c| *c != '\n' || quotes.len() > 1);
+        at += match next.ok_or("unterminated string")? {
+            '\\' if !is_raw => escape(rest)?,
+            next => next.len_utf8(),
         };
         characters += 1;
     }
+    Ok((Token::Text(characters), at + quotes.len()))
 }
 
 /// The length of an escape sequence, which begins with a backslash.

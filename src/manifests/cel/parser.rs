@@ -45,25 +45,24 @@ pub fn parse(text: &str) -> Result<Expr, String> {
     }
 }
 
-struct Parser {
-    tokens: Vec<(Token, usize)>,
+struct Parser<'a> {
+    tokens: Vec<(Token<'a>, usize)>,
     next: usize,
     depth: usize,
 }
 
 type Parsed<T = Expr> = Result<T, String>;
 
-impl Parser {
-    fn peek(&self) -> &Token {
-        &self.tokens[self.next].0
+impl<'a> Parser<'a> {
+    fn peek(&self) -> Token<'a> {
+        self.tokens[self.next].0
     }
 
     fn unexpected(&self, wanted: &str) -> String {
-        let (token, at) = &self.tokens[self.next];
+        let (token, at) = self.tokens[self.next];
         let found = match token {
             Token::End => return format!("it ends where {wanted} is expected"),
-            Token::Word(word) => format!("`{word}`"),
-            Token::Symbol(symbol) => format!("`{symbol}`"),
+            Token::Word(text) | Token::Symbol(text) => format!("`{text}`"),
             Token::Number => "a number".to_owned(),
             Token::Text(_) => "a string".to_owned(),
         };
@@ -72,11 +71,8 @@ impl Parser {
 
     /// Whether the next token is that symbol or word; if so, it is consumed.
     fn takes(&mut self, wanted: &str) -> bool {
-        let is_it = match self.peek() {
-            Token::Symbol(symbol) => *symbol == wanted,
-            Token::Word(word) => word == wanted,
-            _ => false,
-        };
+        let is_it =
+            matches!(self.peek(), Token::Word(text) | Token::Symbol(text) if text == wanted);
         self.next += usize::from(is_it);
         is_it
     }
@@ -134,20 +130,17 @@ impl Parser {
             if self.takes(".") {
                 let is_optional = self.takes("?");
                 let name = self.name("the name of a field or a function")?;
-                of = match !is_optional && self.takes("(") {
-                    true => {
-                        let mut arguments = self.list(")")?;
-                        arguments.insert(0, of);
-                        Expr::Call {
-                            function: name,
-                            is_method: true,
-                            arguments,
-                        }
+                of = if !is_optional && self.takes("(") {
+                    let mut arguments = vec![of];
+                    arguments.extend(self.list(")")?);
+                    Expr::Call {
+                        function: name,
+                        is_method: true,
+                        arguments,
                     }
-                    false => Expr::Field {
-                        of: Box::new(of),
-                        name,
-                    },
+                } else {
+                    let of = Box::new(of);
+                    Expr::Field { of, name }
                 };
             } else if self.takes("[") {
                 self.takes("?");
@@ -162,44 +155,37 @@ impl Parser {
 
     fn name(&mut self, wanted: &str) -> Parsed<String> {
         match self.peek() {
-            Token::Word(word) if !matches!(word.as_str(), "in" | "true" | "false" | "null") => {
-                let word = word.clone();
+            Token::Word(word) if !matches!(word, "in" | "true" | "false" | "null") => {
                 self.next += 1;
-                Ok(word)
+                Ok(word.to_owned())
             }
             _ => Err(self.unexpected(wanted)),
         }
     }
 
     fn primary(&mut self) -> Parsed {
-        match self.peek().clone() {
-            Token::Number => self.literal(Expr::Constant),
-            Token::Text(length) => self.literal(Expr::Text(length)),
-            Token::Word(word) if matches!(word.as_str(), "true" | "false" | "null") => {
-                self.literal(Expr::Constant)
-            }
-            Token::Word(word) if is_among(RESERVED, &word) => {
-                Err(format!("`{word}` is a reserved word of CEL"))
+        let literal = match self.peek() {
+            Token::Number | Token::Word("true" | "false" | "null") => Expr::Constant,
+            Token::Text(length) => Expr::Text(length),
+            Token::Word(word) if is_among(RESERVED, word) => {
+                return Err(format!("`{word}` is a reserved word of CEL"));
             }
             _ if self.takes("(") => {
                 let inner = self.expression()?;
                 self.expect(")")?;
-                Ok(inner)
+                return Ok(inner);
             }
-            _ if self.takes("[") => Ok(Expr::List(self.list("]")?)),
-            _ if self.takes("{") => Ok(Expr::Map(self.list("}")?)),
+            _ if self.takes("[") => return Ok(Expr::List(self.list("]")?)),
+            _ if self.takes("{") => return Ok(Expr::Map(self.list("}")?)),
             _ => {
                 self.takes(".");
                 let name = self.name("a value")?;
-                match self.takes("(") {
-                    true => Ok(Expr::call(&name, self.list(")")?)),
-                    false => Ok(Expr::Name(name)),
-                }
+                return Ok(match self.takes("(") {
+                    true => Expr::call(&name, self.list(")")?),
+                    false => Expr::Name(name),
+                });
             }
-        }
-    }
-
-    fn literal(&mut self, literal: Expr) -> Parsed {
+        };
         self.next += 1;
         Ok(literal)
     }
@@ -221,7 +207,7 @@ impl Parser {
                 break;
             }
             // Only a list or a map may have a trailing comma.
-            if end == ")" && *self.peek() == Token::Symbol(")") {
+            if end == ")" && matches!(self.peek(), Token::Symbol(")")) {
                 return Err(self.unexpected("a value"));
             }
         }
