@@ -9,7 +9,6 @@ mod condition;
 mod parse;
 mod rule;
 mod selector;
-mod syntax;
 #[cfg(test)]
 mod tests;
 
@@ -17,35 +16,25 @@ use serde_json::{Value, json};
 
 use crate::names::objects;
 
-use self::parse::{Configuration, Webhook};
+use self::parse::Webhook;
 use super::code_marker::{CodeMarker, Location, MarkerError, MarkerKind, parse_all};
 
 /// The documents of `config/webhook/manifests.yaml`; none if there is no webhook.
 pub fn configurations(markers: &[CodeMarker]) -> Result<Vec<Value>, Vec<MarkerError>> {
     let mut errors = Vec::new();
-    let webhooks = parse_all(markers, MarkerKind::Webhook, Webhook::parse, &mut errors);
-    let named = parse_all(
-        markers,
-        MarkerKind::WebhookConfiguration,
-        Configuration::parse,
-        &mut errors,
-    );
+    let mut webhooks = parse_all(markers, MarkerKind::Webhook, Webhook::parse, &mut errors);
+    webhooks.sort_by(|(_, a), (_, b)| a.name.cmp(&b.name));
+    let kind = MarkerKind::WebhookConfiguration;
+    let mut named = parse_all(markers, kind, parse::configuration, &mut errors);
     let mut documents = Vec::new();
     for is_mutating in [true, false] {
-        let mut own: Vec<&(&Location, Webhook)> = webhooks
-            .iter()
-            .filter(|(_, webhook)| webhook.is_mutating == is_mutating)
-            .collect();
-        own.sort_by_key(|(_, webhook)| &webhook.name);
-        let names: Vec<&(&Location, Configuration)> = named
-            .iter()
-            .filter(|(_, named)| named.is_mutating == is_mutating)
-            .collect();
+        let own = webhooks.extract_if(.., |(_, webhook)| webhook.is_mutating == is_mutating);
+        let own: Vec<_> = own.collect();
+        let names = named.extract_if(.., |(_, (mutates, _))| *mutates == is_mutating);
+        let names: Vec<_> = names.map(|(at, (_, name))| (at, name)).collect();
         errors.extend(conflicts(&own, &names));
         if !own.is_empty() {
-            let name = names.first().map(|(_, named)| named.name.as_str());
-            let own: Vec<&Webhook> = own.into_iter().map(|(_, webhook)| webhook).collect();
-            documents.push(document(is_mutating, name, &own));
+            documents.push(document(is_mutating, names.first(), &own));
         }
     }
     match errors.is_empty() {
@@ -55,13 +44,10 @@ pub fn configurations(markers: &[CodeMarker]) -> Result<Vec<Value>, Vec<MarkerEr
 }
 
 /// The conflicts between the webhooks and the names of one configuration.
-fn conflicts(
-    webhooks: &[&(&Location, Webhook)],
-    names: &[&(&Location, Configuration)],
-) -> Vec<MarkerError> {
+fn conflicts(webhooks: &[(&Location, Webhook)], names: &[(&Location, String)]) -> Vec<MarkerError> {
     let mut errors = Vec::new();
     for pair in webhooks.windows(2) {
-        let ((earlier, webhook), (location, same)) = (pair[0], pair[1]);
+        let ((earlier, webhook), (location, same)) = (&pair[0], &pair[1]);
         if webhook.name == same.name {
             let message = format!("two webhooks are called `{}`: see {earlier}", same.name);
             errors.push(location.error(message, "give one of them another `name`, or remove one"));
@@ -80,35 +66,36 @@ fn conflicts(
         }
     }
     for pair in names.windows(2) {
-        let ((earlier, _), (location, _)) = (pair[0], pair[1]);
+        let ((earlier, _), (location, _)) = (&pair[0], &pair[1]);
         let message = format!("the configuration already has a name: see {earlier}");
         errors.push(location.error(message, "remove one of the two markers"));
     }
     errors
 }
 
-fn document(is_mutating: bool, name: Option<&str>, webhooks: &[&Webhook]) -> Value {
-    let (kind, default_name) = match is_mutating {
-        true => (
-            "MutatingWebhookConfiguration",
-            objects::MUTATING_CONFIGURATION,
-        ),
-        false => (
-            "ValidatingWebhookConfiguration",
-            objects::VALIDATING_CONFIGURATION,
-        ),
+fn document(
+    is_mutating: bool,
+    name: Option<&(&Location, String)>,
+    webhooks: &[(&Location, Webhook)],
+) -> Value {
+    let (way, default_name) = match is_mutating {
+        true => ("Mutating", objects::MUTATING_CONFIGURATION),
+        false => ("Validating", objects::VALIDATING_CONFIGURATION),
     };
-    let name = name.unwrap_or(default_name);
+    let name = name.map_or(default_name, |(_, name)| name);
     let certificate = format!("{}/{}", objects::NAMESPACE, objects::SERVING_CERTIFICATE);
-    let metadata = match webhooks.iter().all(|webhook| webhook.has_url) {
+    let metadata = match webhooks.iter().all(|(_, webhook)| webhook.has_url) {
         true => json!({"name": name}),
         // cert-manager writes its CA into each webhook.
         false => json!({"annotations": {(objects::CA_ANNOTATION): certificate}, "name": name}),
     };
-    let webhooks: Vec<&Value> = webhooks.iter().map(|webhook| &webhook.document).collect();
+    let webhooks: Vec<&Value> = webhooks
+        .iter()
+        .map(|(_, webhook)| &webhook.document)
+        .collect();
     json!({
         "apiVersion": "admissionregistration.k8s.io/v1",
-        "kind": kind,
+        "kind": format!("{way}WebhookConfiguration"),
         "metadata": metadata,
         "webhooks": webhooks,
     })

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::super::code_marker::{CodeMarker, MarkerError, suggest};
-use super::syntax;
+use crate::error::quoted;
 
 impl CodeMarker {
     /// The `path`, or the text of the constant below the marker.
@@ -107,6 +107,24 @@ impl CodeMarker {
 
 /// Suggests the closest known word, or lists all of them.
 pub(super) fn did_you_mean(word: &str, known: &[&str]) -> String {
-    suggest(word, known.iter().copied())
-        .unwrap_or_else(|| format!("write {}", syntax::alternatives(known)))
+    suggest(word, known.iter().copied()).unwrap_or_else(|| format!("write {}", alternatives(known)))
+}
+
+/// Several words as alternatives in a sentence.
+fn alternatives(words: &[&str]) -> String {
+    match words.split_last() {
+        Some((last, first)) if !first.is_empty() => format!("{} or `{last}`", quoted(first)),
+        _ => quoted(words),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn alternatives_are_a_sentence() {
+        assert_eq!(alternatives(&["a"]), "`a`");
+        assert_eq!(alternatives(&["a", "b", "c"]), "`a`, `b` or `c`");
+    }
 }

@@ -10,7 +10,7 @@ use crate::names::is_among;
 
 use super::super::cel;
 use super::super::code_marker::{CodeMarker, MarkerError};
-use super::syntax;
+use super::selector;
 
 const NAME: &str = "matchConditions";
 
@@ -35,7 +35,7 @@ pub(super) fn parse(marker: &CodeMarker) -> Result<Option<Vec<Value>>, MarkerErr
         let (name, expression) = text.split_once(':').unwrap_or((text.as_str(), ""));
         let (name, expression) = (name.trim(), expression.trim());
         marker.ensure(
-            syntax::is_qualified_name(name) && !expression.is_empty(),
+            selector::is_qualified_name(name) && !expression.is_empty(),
             format!("`{text}` is not a condition: it must be a name, `:`, and an expression"),
             format!(
                 "write it like `{NAME}={{\"not-leases: request.resource.resource != 'leases'\"}}`"

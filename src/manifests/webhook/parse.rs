@@ -27,12 +27,6 @@ pub(super) struct Webhook {
     pub(super) document: Value,
 }
 
-/// The name of the configuration object.
-pub(super) struct Configuration {
-    pub(super) is_mutating: bool,
-    pub(super) name: String,
-}
-
 impl Webhook {
     pub(super) fn parse(marker: &CodeMarker) -> Result<Self, MarkerError> {
         marker.check_names(ARGUMENTS)?;
@@ -84,18 +78,17 @@ impl Webhook {
     }
 }
 
-impl Configuration {
-    pub(super) fn parse(marker: &CodeMarker) -> Result<Self, MarkerError> {
-        marker.check_names("mutating name")?;
-        let is_mutating = marker.mutating()?;
-        let name = marker.required("name")?.to_owned();
-        marker.ensure(
-            dns::is_subdomain(&name),
-            format!("`{name}` cannot be the name of an object"),
-            "write lower-case letters, digits, `-` and `.`",
-        )?;
-        Ok(Self { is_mutating, name })
-    }
+/// Whether a configuration is of mutating webhooks, and its name.
+pub(super) fn configuration(marker: &CodeMarker) -> Result<(bool, String), MarkerError> {
+    marker.check_names("mutating name")?;
+    let is_mutating = marker.mutating()?;
+    let name = marker.required("name")?;
+    marker.ensure(
+        dns::is_subdomain(name),
+        format!("`{name}` cannot be the name of an object"),
+        "write lower-case letters, digits, `-` and `.`",
+    )?;
+    Ok((is_mutating, name.to_owned()))
 }
 
 fn selector(marker: &CodeMarker, name: &str) -> Result<Option<Value>, MarkerError> {

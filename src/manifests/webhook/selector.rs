@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{LabelSelector, LabelSelectorRequirement};
 use serde_json::{Value, json};
 
-use super::syntax;
+use crate::names::dns::{LABEL_MAX, is_subdomain};
 
 /// One requirement on an object's labels.
 enum Requirement<'t> {
@@ -100,14 +100,33 @@ fn expression<'t>(key: &str, operator: &str, values: Vec<&str>) -> Result<Requir
 
 fn check_key(key: &str) -> Result<&str, String> {
     let key = key.trim();
-    let valid = syntax::is_qualified_name(key).then_some(key);
+    let valid = is_qualified_name(key).then_some(key);
     valid.ok_or_else(|| format!("`{key}` cannot be a label's key"))
 }
 
 fn check_value(value: &str) -> Result<&str, String> {
     let value = value.trim();
-    let valid = syntax::is_label_value(value).then_some(value);
+    let valid = is_label_value(value).then_some(value);
     valid.ok_or_else(|| format!("`{value}` cannot be a label's value"))
+}
+
+/// A label's key, or another qualified name: a name, optionally with a subdomain and `/` before it.
+pub(super) fn is_qualified_name(text: &str) -> bool {
+    let is_name = |name: &str| !name.is_empty() && is_label_value(name);
+    match text.split_once('/') {
+        Some((prefix, name)) => is_subdomain(prefix) && is_name(name),
+        None => is_name(text),
+    }
+}
+
+/// A label's value, which may be empty.
+fn is_label_value(text: &str) -> bool {
+    let is_inner = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
+    let is_outer = |c: Option<char>| c.is_none_or(|c| c.is_ascii_alphanumeric());
+    text.len() <= LABEL_MAX
+        && text.chars().all(is_inner)
+        && is_outer(text.chars().next())
+        && is_outer(text.chars().next_back())
 }
 
 #[cfg(test)]
@@ -175,6 +194,28 @@ mod tests {
             ("app in ((a))", "its parentheses do not match"),
         ] {
             assert_eq!(parse(text).expect_err(text), why);
+        }
+    }
+
+    #[test]
+    fn keys_and_values_are_those_of_kubernetes() {
+        let long = "a".repeat(64);
+        for (text, name, value) in [
+            ("a", true, true),
+            ("a.b", true, true),
+            ("A_b", true, true),
+            ("example.com/A_b", true, false),
+            ("Example.com/a", false, false),
+            ("/a", false, false),
+            ("a/", false, false),
+            ("a/b/c", false, false),
+            ("", false, true),
+            ("-a", false, false),
+            ("a..b", true, true),
+            (&long, false, false),
+        ] {
+            let found = (is_qualified_name(text), is_label_value(text));
+            assert_eq!(found, (name, value), "{text}");
         }
     }
 
