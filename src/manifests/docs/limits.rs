@@ -69,20 +69,13 @@ fn shown(value: &Value) -> String {
 }
 
 fn range(schema: &Value) -> Option<String> {
-    let is_open = |key: &str| is_true(schema, key);
-    let (min, max) = (schema.get("minimum"), schema.get("maximum"));
-    let lower = min.map(|min| match is_open("exclusiveMinimum") {
-        true => format!("more than {min}"),
-        false => format!("at least {min}"),
-    });
-    let upper = max.map(|max| match is_open("exclusiveMaximum") {
-        true => format!("less than {max}"),
-        false => format!("at most {max}"),
-    });
-    let is_closed = !is_open("exclusiveMinimum") && !is_open("exclusiveMaximum");
-    if let (Some(min), Some(max), true) = (min, max, is_closed) {
+    let [min, max] = ["minimum", "maximum"].map(|key| schema.get(key));
+    let [above, below] = ["exclusiveMinimum", "exclusiveMaximum"].map(|key| is_true(schema, key));
+    if let (Some(min), Some(max), false) = (min, max, above || below) {
         return Some(format!("{min} to {max}."));
     }
+    let lower = min.map(|min| format!("{} {min}", if above { "more than" } else { "at least" }));
+    let upper = max.map(|max| format!("{} {max}", if below { "less than" } else { "at most" }));
     let both: Vec<String> = lower.into_iter().chain(upper).collect();
     let both = given(both.join(", "))?;
     Some(format!("{}{}.", both[..1].to_uppercase(), &both[1..]))

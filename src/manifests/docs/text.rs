@@ -3,11 +3,17 @@
 //!
 //! Doc comments are Markdown themselves, so inline markup is kept: emphasis, links, code.
 
+use std::sync::LazyLock;
+
+use regex_lite::Regex;
+
 /// The start of a list item that is on one line with others.
 const BULLET: &str = "• ";
 
 const PARAGRAPH: &str = "<br><br>";
 const LINE: &str = "<br>";
+
+static TICKS: LazyLock<Regex> = LazyLock::new(|| Regex::new("`+").expect("a pattern of kbr's own"));
 
 /// A text, unless it is empty.
 pub fn given<T: AsRef<str>>(text: T) -> Option<T> {
@@ -16,12 +22,59 @@ pub fn given<T: AsRef<str>>(text: T) -> Option<T> {
 
 /// A description on one line.
 pub fn inline(text: &str) -> String {
-    let mut lines = Lines::default();
     let blank = |c: char| if c.is_control() { ' ' } else { c };
-    for line in text.lines() {
-        lines.add(&line.chars().map(blank).collect::<String>());
+    let lines = text.lines().map(|line| line.chars().map(blank).collect());
+    let lines: Vec<String> = lines.collect();
+    let mut lines = lines.iter().peekable();
+    let (mut done, mut between) = (String::new(), LINE);
+    while let Some(line) = lines.next() {
+        let line = line.trim();
+        if line.is_empty() {
+            between = PARAGRAPH;
+            continue;
+        }
+        let block = if let Some(fence) = fence(line) {
+            let code = lines.by_ref().map(String::as_str);
+            let code: Vec<&str> = code
+                .take_while(|line| !is_end(line.trim(), fence))
+                .collect();
+            format!(
+                "<pre>{}</pre>",
+                encoded(code.join("\n").trim_end_matches('\n'))
+            )
+        } else {
+            let mut block = item(line).unwrap_or_else(|| line.to_owned());
+            while let Some(line) = lines.next_if(|line| continues(line.trim())) {
+                block += " ";
+                block += line.trim();
+            }
+            spans(&block)
+        };
+        if !done.is_empty() {
+            done += between;
+        }
+        done += &block;
+        between = LINE;
     }
-    lines.end()
+    done
+}
+
+/// Whether a line belongs to the paragraph or item before it.
+fn continues(line: &str) -> bool {
+    !line.is_empty() && fence(line).is_none() && item(line).is_none()
+}
+
+/// The fence with which a line begins a code block.
+fn fence(line: &str) -> Option<&str> {
+    let rest = line.trim_start_matches(line.chars().next()?);
+    let fence = &line[..line.len() - rest.len()];
+    let is_fence = fence.len() > 2 && fence.starts_with(['`', '~']) && !rest.contains('`');
+    is_fence.then_some(fence)
+}
+
+/// Whether a line ends the code block with that fence.
+fn is_end(line: &str, fence: &str) -> bool {
+    line.starts_with(fence) && line.chars().all(|c| fence.starts_with(c))
 }
 
 /// A description as a paragraph of its own: its beginning does not turn it into any other block.
@@ -60,70 +113,6 @@ fn encoded(text: &str) -> String {
     };
     let encoded: String = text.chars().map(character).collect();
     encoded.replace("www.", "www&#46;")
-}
-
-/// Joins lines into one.
-#[derive(Default)]
-struct Lines {
-    done: String,
-    /// Not done yet: lines of one paragraph or item, or of a code block.
-    open: String,
-    /// The separator between `done` and `open`.
-    between: &'static str,
-    /// The fence of the open code block.
-    fence: Option<String>,
-}
-
-impl Lines {
-    fn add(&mut self, line: &str) {
-        let text = line.trim();
-        if let Some(fence) = &self.fence {
-            if text.starts_with(fence.as_str()) && text.chars().all(|c| fence.starts_with(c)) {
-                self.close();
-            } else {
-                self.open += line;
-                self.open += "\n";
-            }
-            return;
-        }
-        let fence: String = text.chars().take_while(|c| text.starts_with(*c)).collect();
-        if fence.len() > 2 && fence.starts_with(['`', '~']) && !text[fence.len()..].contains('`') {
-            self.close();
-            self.fence = Some(fence);
-        } else if text.is_empty() {
-            self.close();
-            self.between = PARAGRAPH;
-        } else if let Some(item) = item(text) {
-            self.close();
-            self.open = item;
-        } else {
-            let space = if self.open.is_empty() { "" } else { " " };
-            self.open += space;
-            self.open += text;
-        }
-    }
-
-    /// Moves `open` to `done`.
-    fn close(&mut self) {
-        let open = std::mem::take(&mut self.open);
-        let text = match self.fence.take() {
-            Some(_) => format!("<pre>{}</pre>", encoded(open.trim_end_matches('\n'))),
-            None => spans(&open),
-        };
-        if text.is_empty() {
-            return;
-        }
-        if !self.done.is_empty() {
-            self.done += self.between;
-        }
-        self.done += &text;
-        self.between = LINE;
-    }
-
-    fn end(mut self) -> String {
-        self.close();
-        self.done
-    }
 }
 
 /// A line that starts a list item or is a heading, in the form it has among other lines.
@@ -168,13 +157,9 @@ fn spans(text: &str) -> String {
         }
         rest = after;
         match c {
-            '\\' if after.starts_with(|c: char| c.is_ascii_punctuation() && !"|<`".contains(c)) => {
+            '\\' if after.starts_with(|c: char| c.is_ascii_punctuation() && !"|<".contains(c)) => {
                 out.push(c);
                 out += &after[..1];
-                rest = &after[1..];
-            }
-            '\\' if after.starts_with('`') => {
-                out += "\\`";
                 rest = &after[1..];
             }
             // It makes the next character literal, as its encoding does.
@@ -190,15 +175,8 @@ fn spans(text: &str) -> String {
 
 /// The text up to the same number of backticks, and the text after them.
 fn closed(text: &str, ticks: usize) -> Option<(&str, &str)> {
-    let mut from = 0;
-    while let Some(at) = text[from..].find('`').map(|at| from + at) {
-        let run = text[at..].len() - text[at..].trim_start_matches('`').len();
-        if run == ticks {
-            return Some((&text[..at], &text[at + run..]));
-        }
-        from = at + run;
-    }
-    None
+    let run = TICKS.find_iter(text).find(|run| run.len() == ticks)?;
+    Some((&text[..run.start()], &text[run.end()..]))
 }
 
 /// Code without the space that separates a backtick in it from its fence.
