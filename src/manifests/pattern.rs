@@ -3,6 +3,10 @@
 //! The syntax is described in <https://pkg.go.dev/regexp/syntax>. Names of Unicode classes and the
 //! size of nested repetitions are left to the API server.
 
+use std::sync::LazyLock;
+
+use regex_lite::Regex;
+
 use crate::names::is_among;
 
 /// Maximum repetition count in Go.
@@ -11,6 +15,21 @@ const MOST: u32 = 1000;
 /// The classes in brackets.
 const POSIX: &str = "\
     alnum alpha ascii blank cntrl digit graph lower print punct space upper word xdigit";
+
+/// What follows `{` if that begins a count, and not literal text.
+static COUNT: LazyLock<Regex> = LazyLock::new(|| regex(r"^([0-9]+)(?:,([0-9]+)?)?\}"));
+
+/// What follows `(?` if that sets flags, for a group or for what comes after it.
+static FLAGS: LazyLock<Regex> = LazyLock::new(|| regex("^[imsU]*(?:-[imsU]+)?[:)]"));
+
+/// What follows a backslash if that is not for a character that is known here.
+static ESCAPE: LazyLock<Regex> =
+    LazyLock::new(|| regex(r"(?s)^(?:[dDsSwWafnrtv]|[pP](?:\{[^}]*\}|[^{])|0[0-7]*|[1-7][0-7])"));
+
+/// A pattern that kbr itself uses.
+pub(super) fn regex(pattern: &str) -> Regex {
+    Regex::new(pattern).expect("a pattern of kbr's own")
+}
 
 /// Returns the first thing that Go does not accept.
 pub fn check(pattern: &str) -> Result<(), String> {
@@ -76,14 +95,16 @@ impl Scanner<'_> {
                 self.repeat();
             }
             '{' => {
-                if let Some((least, most, length)) = count(self.rest) {
-                    let (count, rest) = self.rest.split_at(length);
-                    let text = format!("{{{count}");
-                    if least > MOST || most.is_some_and(|most| most > MOST || most < least) {
+                if let Some(count) = COUNT.captures(self.rest) {
+                    let number = |text: &str| text.parse().unwrap_or(u32::MAX);
+                    let least = number(&count[1]);
+                    let most = count.get(2).map_or(least, |most| number(most.as_str()));
+                    let text = format!("{{{}", &count[0]);
+                    if most > MOST || most < least {
                         return Err(format!("the count `{text}` is not within 0 to {MOST}"));
                     }
                     can_repeat(&text)?;
-                    self.rest = rest;
+                    self.rest = &self.rest[count[0].len()..];
                     self.repeat();
                 }
             }
@@ -92,19 +113,13 @@ impl Scanner<'_> {
                 let end = self.rest.find("\\E");
                 self.rest = end.map_or("", |end| &self.rest[end + 2..]);
             }
-            '\\' if self.takes_one_of("AbBz") => {}
+            '\\' if ["A", "b", "B", "z"].iter().any(|it| self.takes(it)) => {}
             '\\' => {
                 self.escape()?;
             }
             _ => {}
         }
         Ok(())
-    }
-
-    fn takes_one_of(&mut self, letters: &str) -> bool {
-        let is_match = self.rest.starts_with(|c| letters.contains(c));
-        self.rest = &self.rest[usize::from(is_match)..];
-        is_match
     }
 
     /// What follows an operator that repeats.
@@ -133,40 +148,27 @@ impl Scanner<'_> {
             self.rest = rest;
             return Ok(true);
         }
-        let flags = self.rest.find([')', ':']).unwrap_or(self.rest.len());
-        let (flags, rest) = self.rest.split_at(flags);
-        let is_known = flags.chars().all(|c| "imsU-".contains(c));
-        if !is_known || rest.is_empty() || flags.matches('-').count() > 1 || flags.ends_with('-') {
+        let Some(flags) = FLAGS.find(self.rest) else {
             let shown: String = before.chars().take(2).collect();
             return Err(format!("Go has no `({shown}`"));
-        }
-        self.rest = &rest[1..];
-        Ok(rest.starts_with(':'))
+        };
+        self.rest = &self.rest[flags.len()..];
+        Ok(flags.as_str().ends_with(':'))
     }
 
     /// What follows a backslash, in a class or outside: the character that it stands for, if any.
     fn escape(&mut self) -> Result<Option<char>, String> {
+        if let Some(known) = ESCAPE.find(self.rest) {
+            self.rest = &self.rest[known.len()..];
+            return Ok(None);
+        }
         let next = self.next().ok_or("it ends with a `\\`")?;
         let unknown = || match next {
             '1'..='9' | 'k' => format!("Go has no back references (`\\{next}`)"),
             _ => format!("Go has no `\\{next}`"),
         };
         match next {
-            'd' | 'D' | 's' | 'S' | 'w' | 'W' => Ok(None),
-            'p' | 'P' => {
-                if self.takes("{") {
-                    let (_, rest) = self.rest.split_once('}').ok_or("a `\\p{` has no `}`")?;
-                    self.rest = rest;
-                } else {
-                    self.next().ok_or_else(unknown)?;
-                }
-                Ok(None)
-            }
-            '0' => {
-                while self.takes_one_of("01234567") {}
-                Ok(None)
-            }
-            '1'..='7' if self.takes_one_of("01234567") => Ok(None),
+            'p' | 'P' if self.rest.starts_with('{') => Err("a `\\p{` has no `}`".to_owned()),
             'x' => {
                 let digits = match self.rest.strip_prefix('{') {
                     Some(braced) => braced.split_once('}').ok_or_else(unknown)?,
@@ -176,7 +178,6 @@ impl Scanner<'_> {
                 self.rest = digits.1;
                 code.and_then(char::from_u32).map(Some).ok_or_else(unknown)
             }
-            'a' | 'f' | 'n' | 'r' | 't' | 'v' => Ok(None),
             _ if next.is_ascii_punctuation() || next.is_ascii_whitespace() => Ok(Some(next)),
             _ => Err(unknown()),
         }
@@ -217,21 +218,6 @@ impl Scanner<'_> {
             plain => Ok(Some(plain)),
         }
     }
-}
-
-/// Minimum and maximum of a count after `{`, and its length with the `}`. Anything else is literal text.
-fn count(rest: &str) -> Option<(u32, Option<u32>, usize)> {
-    let (inner, _) = rest.split_once('}')?;
-    let number = |text: &str| {
-        let is_number = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
-        is_number.then(|| text.parse().unwrap_or(u32::MAX))
-    };
-    let (least, most) = match inner.split_once(',') {
-        Some((least, "")) => (number(least)?, None),
-        Some((least, most)) => (number(least)?, Some(number(most)?)),
-        None => (number(inner)?, None),
-    };
-    Some((least, most, inner.len() + 1))
 }
 
 #[cfg(test)]

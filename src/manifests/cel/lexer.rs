@@ -4,6 +4,8 @@ use std::sync::LazyLock;
 
 use regex_lite::Regex;
 
+use crate::manifests::pattern::regex;
+
 /// A word, symbol or literal of an expression.
 #[derive(Clone, Copy)]
 pub(super) enum Token<'a> {
@@ -33,10 +35,6 @@ static ESCAPE: LazyLock<Regex> = LazyLock::new(|| {
 /// A dot is a part of a number only before a digit: `1.size()` is a call.
 static NUMBER: LazyLock<Regex> =
     LazyLock::new(|| regex(r"^(0[xX][0-9a-fA-F]*|[0-9]*(\.[0-9]+)?([eE][-+]?[0-9]+)?)[uU]?"));
-
-fn regex(pattern: &str) -> Regex {
-    Regex::new(pattern).expect("a pattern of kbr's own")
-}
 
 /// The tokens with their positions, in characters from 1, and one for the end.
 pub(super) fn tokens(text: &str) -> Result<Vec<(Token<'_>, usize)>, String> {

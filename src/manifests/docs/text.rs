@@ -7,13 +7,15 @@ use std::sync::LazyLock;
 
 use regex_lite::Regex;
 
+use crate::manifests::pattern::regex;
+
 /// The start of a list item that is on one line with others.
 const BULLET: &str = "• ";
 
 const PARAGRAPH: &str = "<br><br>";
 const LINE: &str = "<br>";
 
-static TICKS: LazyLock<Regex> = LazyLock::new(|| Regex::new("`+").expect("a pattern of kbr's own"));
+static TICKS: LazyLock<Regex> = LazyLock::new(|| regex("`+"));
 
 /// A text, unless it is empty.
 pub fn given<T: AsRef<str>>(text: T) -> Option<T> {
