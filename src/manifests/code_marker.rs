@@ -109,7 +109,7 @@ pub fn read(path: &str, source: &str) -> (Vec<CodeMarker>, Vec<MarkerError>) {
     let test_code = code.test_code();
     let (mut markers, mut errors) = (Vec::new(), Vec::new());
     for line in code.comment_lines() {
-        let location = || location(path, source, line.start);
+        let location = || location(path, &code, line.start);
         let Some(marker) = line.marker() else {
             errors.extend(near_marker(line.text).map(|help| {
                 let message = format!("`{}` looks like a marker, but is not one", line.text);
@@ -174,13 +174,12 @@ fn is_invisible(c: char) -> bool {
     matches!(c, '\u{ad}' | '\u{200b}'..='\u{200f}' | '\u{2060}'..='\u{2064}' | '\u{feff}')
 }
 
-fn location(path: &str, source: &str, offset: usize) -> Location {
-    let before = &source[..offset];
-    let line_start = before.rfind('\n').map_or(0, |newline| newline + 1);
+fn location(path: &str, code: &Code<'_>, offset: usize) -> Location {
+    let before = code.text[..offset].rsplit('\n').next().unwrap_or_default();
     Location {
         path: path.to_owned(),
-        line: before.matches('\n').count() + 1,
-        column: before[line_start..].chars().count() + 1,
+        line: code.line(offset),
+        column: before.chars().count() + 1,
     }
 }
 

@@ -3,7 +3,6 @@
 //! Both states are compared as values: versions are matched by name, and their schemas compared field by
 //! field. Any change that is not known to be harmless counts as a break.
 
-mod fields;
 mod schema;
 
 use std::fmt;
@@ -85,12 +84,32 @@ impl Differences<'_> {
         self.add(false, path, what, reason);
     }
 
-    /// A property that is switched off, which is a break, or on; and the reason for each.
-    fn switch(&mut self, path: &str, was_is: [bool; 2], what: &str, off: &str, on: &str) {
+    /// A property that is switched off, which is a break, or on: what each is called, and its reason.
+    fn switch(
+        &mut self,
+        path: &str,
+        was_is: [bool; 2],
+        [off, on]: [&str; 2],
+        when_off: &str,
+        when_on: &str,
+    ) {
         match was_is {
-            [true, false] => self.breaks(path, what, off),
-            [false, true] => self.safe(path, what, on),
+            [true, false] => self.breaks(path, off, when_off),
+            [false, true] => self.safe(path, on, when_on),
             _ => {}
+        }
+    }
+
+    /// Values of a list that are removed, which is a break, or new.
+    fn members(&mut self, path: &str, [was, is]: [&[Value]; 2], what: &str, removed: &str) {
+        let noun = what.replace('-', " ");
+        for value in was.iter().filter(|value| !is.contains(value)) {
+            let reason = format!("the {noun} {value} is {removed}");
+            self.breaks(path, format!("{what}-removed {value}"), reason);
+        }
+        for value in is.iter().filter(|value| !was.contains(value)) {
+            let reason = format!("the {noun} {value} is new");
+            self.safe(path, format!("{what}-added {value}"), reason);
         }
     }
 }
@@ -129,15 +148,13 @@ fn of_crd<'a>(old: &'a Value, new: &'a Value, changes: &mut Differences<'a>) {
     }
     names(old, new, changes);
     let converts = [old, new].map(|it| text_of(it, "/spec/conversion/strategy") == "Webhook");
-    match converts {
-        [true, false] => changes.breaks(
-            "",
-            "conversion-removed",
-            "objects are no longer converted by a webhook: fields that differ between versions are lost",
-        ),
-        [false, true] => changes.safe("", "conversion-added", "a webhook converts objects"),
-        _ => {}
-    }
+    changes.switch(
+        "",
+        converts,
+        ["conversion-removed", "conversion-added"],
+        "objects are no longer converted by a webhook: fields that differ between versions are lost",
+        "a webhook converts objects",
+    );
     stored(old, new, converts[1], changes);
     for version in list_of(old, "/spec/versions") {
         let name = text_of(version, "name");
@@ -190,16 +207,8 @@ fn names(old: &Value, new: &Value, changes: &mut Differences<'_>) {
         ("/spec/names/shortNames", "short-name"),
         ("/spec/names/categories", "category"),
     ] {
-        let noun = what.replace('-', " ");
-        let (was, is) = (list_of(old, pointer), list_of(new, pointer));
-        for name in was.iter().filter(|name| !is.contains(name)) {
-            let reason = format!("the {noun} {name} is removed");
-            changes.breaks("", format!("{what}-removed {name}"), reason);
-        }
-        for name in is.iter().filter(|name| !was.contains(name)) {
-            let reason = format!("the {noun} {name} is new");
-            changes.safe("", format!("{what}-added {name}"), reason);
-        }
+        let both = [old, new].map(|crd| list_of(crd, pointer));
+        changes.members("", both, what, "removed");
     }
 }
 
@@ -231,14 +240,13 @@ fn stored(old: &Value, new: &Value, is_converted: bool, changes: &mut Difference
 
 fn version(old: &Value, new: &Value, changes: &mut Differences<'_>) {
     let both = |key: &str| [old, new].map(|it| is_true(it, key));
-    match both("served") {
-        [true, false] => {
-            let reason = "the version is no longer served: its clients fail";
-            changes.breaks("", "version-unserved", reason);
-        }
-        [false, true] => changes.safe("", "version-served", "the version is served"),
-        _ => {}
-    }
+    changes.switch(
+        "",
+        both("served"),
+        ["version-unserved", "version-served"],
+        "the version is no longer served: its clients fail",
+        "the version is served",
+    );
     if both("deprecated") == [false, true] {
         let reason = "the version is deprecated: clients are warned";
         changes.safe("", "deprecated", reason);
@@ -248,15 +256,15 @@ fn version(old: &Value, new: &Value, changes: &mut Differences<'_>) {
     }
     subresources(old, new, changes);
     let [was, is] = [old, new].map(|it| list_of(it, "selectableFields"));
-    for field in was.iter().filter(|field| !is.contains(field)) {
-        let path = text_of(field, "jsonPath").trim_start_matches('.');
-        let reason = "objects can no longer be selected by the field";
-        changes.breaks(path, "selectable-field-removed", reason);
-    }
-    for field in is.iter().filter(|field| !was.contains(field)) {
-        let path = text_of(field, "jsonPath").trim_start_matches('.');
-        let reason = "objects can be selected by the field";
-        changes.safe(path, "selectable-field-added", reason);
+    let added = is.iter().filter(|field| !was.contains(field));
+    for field in was.iter().filter(|field| !is.contains(field)).chain(added) {
+        changes.switch(
+            text_of(field, "jsonPath").trim_start_matches('.'),
+            [was, is].map(|fields| fields.contains(field)),
+            ["selectable-field-removed", "selectable-field-added"],
+            "objects can no longer be selected by the field",
+            "objects can be selected by the field",
+        );
     }
     let schema = "/schema/openAPIV3Schema";
     if let (Some(old), Some(new)) = (old.pointer(schema), new.pointer(schema)) {
@@ -265,32 +273,31 @@ fn version(old: &Value, new: &Value, changes: &mut Differences<'_>) {
 }
 
 fn subresources(old: &Value, new: &Value, changes: &mut Differences<'_>) {
-    let both = |pointer| (old.pointer(pointer), new.pointer(pointer));
-    match both("/subresources/status") {
-        (Some(_), None) => changes.breaks(
-            "",
-            "status-removed",
-            "the subresource `status` is removed: clients that write it fail",
-        ),
-        (None, Some(_)) => changes.breaks(
+    match [old, new].map(|it| it.pointer("/subresources/status").is_some()) {
+        [true, false] => {
+            let reason = "the subresource `status` is removed: clients that write it fail";
+            changes.breaks("", "status-removed", reason);
+        }
+        [false, true] => changes.breaks(
             "",
             "status-added",
             "`status` is now a subresource: clients that write it with the rest of an object are ignored",
         ),
         _ => {}
     }
-    match both("/subresources/scale") {
-        (Some(_), None) => changes.breaks(
-            "",
-            "scale-removed",
-            "the subresource `scale` is removed: `kubectl scale` and autoscalers fail",
-        ),
-        (Some(was), Some(is)) if was != is => {
-            let reason = "the subresource `scale` reads and writes other fields";
-            changes.breaks("", "scale", reason);
-        }
-        (None, Some(_)) => changes.safe("", "scale-added", "the subresource `scale` is new"),
-        _ => {}
+    let scales = [old, new].map(|it| it.pointer("/subresources/scale"));
+    changes.switch(
+        "",
+        scales.map(|scale| scale.is_some()),
+        ["scale-removed", "scale-added"],
+        "the subresource `scale` is removed: `kubectl scale` and autoscalers fail",
+        "the subresource `scale` is new",
+    );
+    if let [Some(was), Some(is)] = scales
+        && was != is
+    {
+        let reason = "the subresource `scale` reads and writes other fields";
+        changes.breaks("", "scale", reason);
     }
 }
 

@@ -13,51 +13,44 @@ pub(super) fn is_type(schema: &Object, kind: &str) -> bool {
 
 /// The keyword that would bound the length of a value, if it is missing.
 pub(super) fn missing_bound(schema: &Object) -> Option<&'static str> {
-    let keyword = match schema.get("type")?.as_str()? {
+    let keyword = match text_of(schema, "type") {
         "array" => "maxItems",
-        "string" if schema.contains_key("enum") => return None,
-        "string" => "maxLength",
-        "object" if schema.contains_key("additionalProperties") => "maxProperties",
+        "object" => "maxProperties",
+        "string" if !schema.contains_key("enum") => "maxLength",
         _ => return None,
     };
     (!schema.contains_key(keyword)).then_some(keyword)
 }
 
-fn bound(schema: &Object, keyword: &str) -> Option<u64> {
-    schema.get(keyword).and_then(Value::as_u64)
-}
-
 /// Maximum number of characters, items or entries that a request can hold in this node.
 pub(super) fn size_of(schema: &Object) -> Option<u64> {
-    match schema.get("type")?.as_str()? {
-        "array" => Some(bound(schema, "maxItems").unwrap_or_else(|| {
+    let bound = |keyword: &str| schema.get(keyword).and_then(Value::as_u64);
+    let (bound, least) = match (text_of(schema, "type"), text_of(schema, "format")) {
+        ("array", _) => {
             let item = object_of(schema, "items");
-            (REQUEST - 2) / (item.map_or(1, least_bytes) + 1)
-        })),
-        "object" => {
-            let value = schema.get("additionalProperties")?.as_object()?;
-            let most = || (REQUEST - 2) / (least_bytes(value) + 6);
-            Some(bound(schema, "maxProperties").unwrap_or_else(most))
+            (bound("maxItems"), item.map_or(1, least_bytes) + 1)
         }
-        "string" => Some(match text_of(schema, "format") {
-            "byte" => bound(schema, "maxLength").unwrap_or(REQUEST - 2),
-            // Values of these formats are not strings in CEL.
-            "date" | "date-time" | "duration" => return None,
-            _ => text_size(schema),
-        }),
-        _ => None,
-    }
-}
-
-fn text_size(schema: &Object) -> u64 {
-    let longest = || {
-        let values = schema.get("enum")?.as_array()?.iter();
-        let lengths = values.filter_map(|value| u64::try_from(value.as_str()?.len()).ok());
-        lengths.max()
+        ("object", _) => {
+            let value = object_of(schema, "additionalProperties")?;
+            (bound("maxProperties"), least_bytes(value) + 6)
+        }
+        ("string", "byte") => (bound("maxLength"), 1),
+        // Values of these formats are not strings in CEL.
+        ("string", "date" | "date-time" | "duration") => return None,
+        ("string", _) => {
+            let values = texts_of(schema, "enum");
+            let longest = || {
+                values
+                    .filter_map(|text| u64::try_from(text.len()).ok())
+                    .max()
+            };
+            // A character takes up to four bytes.
+            let bytes = bound("maxLength").map(|most| most.saturating_mul(4));
+            (bytes.or_else(longest), 1)
+        }
+        _ => return None,
     };
-    // A character takes up to four bytes.
-    let bytes = bound(schema, "maxLength").map(|most| most.saturating_mul(4));
-    bytes.or_else(longest).unwrap_or(REQUEST - 2)
+    Some(bound.unwrap_or((REQUEST - 2) / least))
 }
 
 /// Minimum size of a value as JSON, in bytes.

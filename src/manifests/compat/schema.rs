@@ -2,20 +2,23 @@
 
 use serde_json::{Map, Value};
 
-use super::{Differences, fields};
-use crate::manifests::json::{ELEMENTS, is_true, list_of, text_of, texts_of};
+use super::Differences;
+use crate::manifests::json::{
+    ELEMENTS, fields_of, is_true, list_of, path_of, requires, text_of, texts_of,
+};
 use crate::names::is_among;
 
 /// Keywords that have no effect on what is valid, stored or returned.
-pub(super) const WORDS: [&str; 4] = ["description", "example", "externalDocs", "title"];
+const WORDS: [&str; 4] = ["description", "example", "externalDocs", "title"];
 
-pub(super) const FREE: &str = "x-kubernetes-preserve-unknown-fields";
+const FREE: &str = "x-kubernetes-preserve-unknown-fields";
 
 /// Keywords that are compared one by one; a change of any other keyword is a break.
 const KNOWN: &str = "\
     additionalProperties default enum exclusiveMaximum exclusiveMinimum format items maxItems maxLength \
     maxProperties maximum minItems minLength minProperties minimum nullable pattern properties required \
-    type x-kubernetes-validations";
+    type x-kubernetes-list-map-keys x-kubernetes-list-type x-kubernetes-map-type \
+    x-kubernetes-preserve-unknown-fields x-kubernetes-validations";
 
 const LIST_TYPE: &str = "x-kubernetes-list-type";
 const LIST_KEYS: &str = "x-kubernetes-list-map-keys";
@@ -36,14 +39,14 @@ pub(super) fn node(path: &str, old: &Value, new: &Value, changes: &mut Differenc
     changes.switch(
         path,
         both(FREE),
-        "unknown-fields",
+        ["unknown-fields"; 2],
         "fields that the schema does not list are no longer kept",
         "fields that the schema does not list are kept",
     );
     changes.switch(
         path,
         both("nullable"),
-        "null",
+        ["null"; 2],
         "null is refused, or replaced by the default",
         "null is allowed",
     );
@@ -52,7 +55,7 @@ pub(super) fn node(path: &str, old: &Value, new: &Value, changes: &mut Differenc
     rules(path, old, new, changes);
     merge(path, old, new, changes);
     others(path, old, new, changes);
-    fields::compare(path, old, new, changes);
+    fields(path, old, new, changes);
     for (key, step) in ELEMENTS {
         if let (Some(old), Some(new)) = (old.get(key), new.get(key)) {
             node(&format!("{path}{step}"), old, new, changes);
@@ -110,19 +113,17 @@ fn bounds(path: &str, old: &Value, new: &Value, changes: &mut Differences<'_>) {
 
 /// Pattern, format and enumerated values.
 fn words(path: &str, old: &Value, new: &Value, changes: &mut Differences<'_>) {
-    let (was, is) = (old.get("pattern"), new.get("pattern"));
-    match (was, is) {
-        _ if was == is => {}
-        (Some(was), None) => {
-            let reason = format!("the pattern {was} is removed");
-            changes.safe(path, "pattern-removed", reason);
-        }
-        (_, is) => {
-            let is = is.map(Value::to_string).unwrap_or_default();
+    match [old, new].map(|it| it.get("pattern")) {
+        [was, Some(is)] if was != Some(is) => {
             let reason =
                 format!("the pattern is now {is}: values that do not match it are refused");
             changes.breaks(path, "pattern", reason);
         }
+        [Some(was), None] => {
+            let reason = format!("the pattern {was} is removed");
+            changes.safe(path, "pattern-removed", reason);
+        }
+        _ => {}
     }
     let (was, is) = (text_of(old, "format"), text_of(new, "format"));
     match (was, is) {
@@ -139,21 +140,13 @@ fn words(path: &str, old: &Value, new: &Value, changes: &mut Differences<'_>) {
     changes.switch(
         path,
         [old, new].map(|it| it.get("enum").is_none()),
-        "values",
+        ["values"; 2],
         "only listed values are allowed: others are refused",
         "any value is allowed",
     );
-    let (was, is) = (list_of(old, "enum"), list_of(new, "enum"));
-    if was.is_empty() || is.is_empty() {
-        return;
-    }
-    for value in was.iter().filter(|value| !is.contains(value)) {
-        let reason = format!("the value {value} is refused");
-        changes.breaks(path, format!("value-removed {value}"), reason);
-    }
-    for value in is.iter().filter(|value| !was.contains(value)) {
-        let reason = format!("the value {value} is new");
-        changes.safe(path, format!("value-added {value}"), reason);
+    let both = [old, new].map(|it| list_of(it, "enum"));
+    if both.iter().all(|values| !values.is_empty()) {
+        changes.members(path, both, "value", "refused");
     }
 }
 
@@ -224,10 +217,7 @@ fn merge(path: &str, old: &Value, new: &Value, changes: &mut Differences<'_>) {
 fn others(path: &str, old: &Value, new: &Value, changes: &mut Differences<'_>) {
     let empty = Map::new();
     let [was, is] = [old, new].map(|it| it.as_object().unwrap_or(&empty));
-    let is_known = |key: &str| {
-        let merged = [FREE, LIST_TYPE, LIST_KEYS, MAP_TYPE];
-        WORDS.contains(&key) || is_among(KNOWN, key) || merged.contains(&key)
-    };
+    let is_known = |key: &str| WORDS.contains(&key) || is_among(KNOWN, key);
     for (key, value) in is.iter().filter(|(key, _)| !is_known(key)) {
         if was.get(key) != Some(value) {
             let reason = format!("`{key}` is now {value}: objects that do not match are refused");
@@ -245,4 +235,99 @@ fn others(path: &str, old: &Value, new: &Value, changes: &mut Differences<'_>) {
             changes.safe(path, what, format!("`{key}` is removed"));
         }
     }
+}
+
+fn field<'a>(schema: &'a Value, name: &str) -> Option<&'a Value> {
+    schema.get("properties")?.get(name)
+}
+
+/// The fields of an object: removed, new, required, with another default.
+fn fields(path: &str, old: &Value, new: &Value, changes: &mut Differences<'_>) {
+    for (name, _) in fields_of(old).filter(|(name, _)| field(new, name).is_none()) {
+        removed(&path_of(path, name), name, [old, new], changes);
+    }
+    let unnamed = texts_of(new, "required").filter(|name| field(new, name).is_none());
+    for name in unnamed.filter(|name| !requires(old, name)) {
+        required(&path_of(path, name), false, changes);
+    }
+    for (name, is) in fields_of(new) {
+        let path = path_of(path, name);
+        let was_required = requires(old, name);
+        let is_newly_required = requires(new, name) && !was_required;
+        match field(old, name) {
+            Some(was) => {
+                default(&path, [was, is], was_required, changes);
+                node(&path, was, is, changes);
+            }
+            None if is_true(old, FREE) => {
+                let reason = "any value was allowed: values that do not fit are refused";
+                changes.breaks(&path, "field-added", reason);
+            }
+            None if is_newly_required => {}
+            None => changes.safe(&path, "field-added", "the field is new"),
+        }
+        if is_newly_required {
+            required(&path, is.get("default").is_some(), changes);
+        } else if was_required && !requires(new, name) {
+            changes.safe(&path, "optional", "the field may be omitted");
+        }
+    }
+}
+
+fn removed(path: &str, name: &str, [old, new]: [&Value; 2], changes: &mut Differences<'_>) {
+    let lost = "the field is removed, and its values are lost";
+    let mut others = fields_of(new).filter(|(other, _)| field(old, other).is_none());
+    let renamed = others.find(|(_, it)| field(old, name).is_some_and(|was| alike(was, it)));
+    if is_true(new, FREE) {
+        let reason = "the schema no longer lists the field, but its values are kept";
+        changes.safe(path, "field-removed", reason);
+    } else if let Some((other, _)) = renamed {
+        let reason = format!(
+            "{lost}; `{other}` is like it: if that is its new name in Rust, `#[serde(rename = \"{name}\")]` \
+             keeps the old name in objects"
+        );
+        changes.breaks(path, "field-removed", reason);
+    } else {
+        changes.breaks(path, "field-removed", lost);
+    }
+}
+
+fn required(path: &str, has_default: bool, changes: &mut Differences<'_>) {
+    if has_default {
+        changes.safe(path, "required", "the field is required, and has a default");
+    } else {
+        let reason = "the field is required: objects without it are refused";
+        changes.breaks(path, "required", reason);
+    }
+}
+
+fn default(path: &str, was_is: [&Value; 2], was_required: bool, changes: &mut Differences<'_>) {
+    let [was, is] = was_is.map(|field| field.get("default"));
+    let is_safe = was.is_none() && was_required;
+    let reason = match (was, is) {
+        _ if was == is => return,
+        (_, Some(is)) if is_safe => {
+            format!("the default is {is}, and the field always had a value")
+        }
+        (_, Some(is)) => format!(
+            "the default is now {is}: objects that do not set the field change their meaning"
+        ),
+        (Some(was), None) => {
+            format!("the default {was} is removed: a field that is not set no longer gets a value")
+        }
+        (None, None) => return,
+    };
+    changes.add(!is_safe, path, "default", reason);
+}
+
+/// Whether two fields differ only in their descriptions.
+fn alike(one: &Value, other: &Value) -> bool {
+    let bare = |schema: &Value| {
+        let mut schema = schema.clone();
+        if let Some(schema) = schema.as_object_mut() {
+            schema.retain(|key, _| !WORDS.contains(&key.as_str()));
+        }
+        schema
+    };
+    bare(one) == bare(other)
 }
