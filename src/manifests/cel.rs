@@ -22,7 +22,8 @@ const KNOWN: &str = "\
     base64 bool bytes cel cidr double dyn format google int ip kubernetes list lists map math net \
     null_type optional optional_type sets string strings type uint regex semver quantity url";
 
-/// An expression. Operators are calls of functions named like them, such as `&&` and `?:`.
+/// An expression. Operators are calls of functions named like them, such as `&&` and `?:`, and so are maps: of `{}`
+/// with each key, followed by its value.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Expr {
     /// A number, `true`, `false` or `null`.
@@ -41,8 +42,6 @@ pub enum Expr {
         arguments: Vec<Expr>,
     },
     List(Vec<Expr>),
-    /// Each key, followed by its value.
-    Map(Vec<Expr>),
 }
 
 impl Expr {
@@ -104,7 +103,7 @@ fn collect<'a>(expression: &'a Expr, bound: &mut Vec<&'a str>, names: &mut Vec<&
             return;
         }
         Expr::Field { of, .. } => return collect(of, bound, names),
-        Expr::List(parts) | Expr::Map(parts) => [parts, &[], &[]],
+        Expr::List(parts) => [parts, &[], &[]],
         Expr::Call {
             function,
             is_method,

@@ -117,21 +117,20 @@ impl Differences<'_> {
 /// Everything that changed from `old` to `new`, in the order of the old documents.
 pub fn compare(old: &[Value], new: &[Value]) -> Vec<Difference> {
     let mut changes = Differences::default();
-    let named = |crds: &[Value], crd: &Value| crds.iter().position(|it| name(it) == name(crd));
-    for crd in old {
+    let is_added = |crd: &&Value| old.iter().all(|it| name(it) != name(crd));
+    for crd in old.iter().chain(new.iter().filter(is_added)) {
         (changes.crd, changes.version) = (name(crd), None);
-        match named(new, crd) {
-            Some(at) => of_crd(crd, &new[at], &mut changes),
-            None => changes.breaks(
-                "",
-                "crd-removed",
-                "the CRD is removed: deleting it from a cluster also deletes its objects",
-            ),
+        let was_is = [old, new].map(|crds| crds.iter().find(|it| name(it) == name(crd)));
+        changes.switch(
+            "",
+            was_is.map(|crd| crd.is_some()),
+            ["crd-removed", "crd-added"],
+            "the CRD is removed: deleting it from a cluster also deletes its objects",
+            "the CRD is new",
+        );
+        if let [Some(was), Some(is)] = was_is {
+            of_crd(was, is, &mut changes);
         }
-    }
-    for crd in new.iter().filter(|crd| named(old, crd).is_none()) {
-        (changes.crd, changes.version) = (name(crd), None);
-        changes.safe("", "crd-added", "the CRD is new");
     }
     changes.found
 }

@@ -118,8 +118,7 @@ fn version(
         let warning = paragraph(text_of(version, "/deprecationWarning"));
         text += &format!("\n**Deprecated.** {warning}\n");
     }
-    let none = Value::Null;
-    let schema = version.pointer("/schema/openAPIV3Schema").unwrap_or(&none);
+    let schema = &version["schema"]["openAPIV3Schema"];
     let mut notes = notes(version);
     notes.extend(limits::of(schema));
     text += &fields::about(text_of(schema, "/description"), notes);

@@ -56,8 +56,7 @@ pub fn roles(
             None => &everywhere,
         };
         for namespace in namespaces {
-            let name = arguments.role.as_deref().unwrap_or(MANAGER_ROLE);
-            let rules = roles.entry((namespace.clone(), name.to_owned()));
+            let rules = roles.entry((namespace.clone(), arguments.role.clone()));
             let rules = rules.or_default();
             for target in arguments.targets() {
                 let verbs = rules.entry(target).or_default();
@@ -77,9 +76,7 @@ fn parse(
     own_namespace: &str,
     is_namespaced: bool,
 ) -> Result<RbacArguments, MarkerError> {
-    let arguments = RbacArguments::read(marker)?;
-    arguments.check(marker, own_namespace)?;
-    arguments.check_words(marker)?;
+    let arguments = RbacArguments::parse(marker, own_namespace)?;
     let refused = |target: &Target| match target {
         Target::Resource(group, resource, _) => {
             is_out_of_reach(group, resource, &arguments.verbs).then(|| format!("`{resource}`"))

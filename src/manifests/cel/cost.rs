@@ -117,7 +117,6 @@ impl<'a> Estimator<'a> {
                 cost: self.sum(items) + Saturating(10),
                 ..Known::default()
             },
-            Expr::Map(parts) => Known::costing(self.sum(parts) + Saturating(30)),
             Expr::Call {
                 function,
                 is_method,
@@ -207,6 +206,7 @@ impl<'a> Estimator<'a> {
             // A number in the schema has no length.
             ("==" | "!=", [left, right]) if left.schema.or(right.schema).is_some() => Saturating(0),
             ("&&" | "||", _) if !is_method => Saturating(0),
+            ("{}", _) => Saturating(30),
             _ => Saturating(1),
         };
         let cost = before + cost;

@@ -18,10 +18,7 @@ pub(super) enum Token<'a> {
 }
 
 /// Longer symbols first.
-const SYMBOLS: [&str; 24] = [
-    "==", "!=", "<=", ">=", "&&", "||", "<", ">", "+", "-", "*", "/", "%", "!", "?", ":", ".", ",",
-    "(", ")", "[", "]", "{", "}",
-];
+const SYMBOLS: &str = "== != <= >= && || < > + - * / % ! ? : . , ( ) [ ] { }";
 
 /// The beginning of a string: its prefix, and the quotes.
 static OPENING: LazyLock<Regex> = LazyLock::new(|| regex(r#"^((?i:b|r|br|rb)?)("""|'''|"|')"#));
@@ -79,7 +76,7 @@ fn token(rest: &str) -> Result<(Token<'_>, usize), String> {
     if let Some((name, _)) = rest.strip_prefix('`').and_then(|rest| rest.split_once('`')) {
         return Ok((Token::Word(name), name.len() + 2));
     }
-    if let Some(symbol) = SYMBOLS.into_iter().find(|symbol| rest.starts_with(symbol)) {
+    if let Some(symbol) = SYMBOLS.split(' ').find(|symbol| rest.starts_with(symbol)) {
         return Ok((Token::Symbol(symbol), symbol.len()));
     }
     let found = rest.chars().next().unwrap_or_default();

@@ -19,13 +19,7 @@ const RESERVED: &str = "\
     as break const continue else for function if import let loop package namespace return var void while";
 
 /// The binary operators, in order of increasing precedence.
-const OPERATORS: [&[&str]; 5] = [
-    &["||"],
-    &["&&"],
-    &["<", "<=", ">=", ">", "==", "!=", "in"],
-    &["+", "-"],
-    &["*", "/", "%"],
-];
+const OPERATORS: [&str; 5] = ["||", "&&", "< <= >= > == != in", "+ -", "* / %"];
 
 /// Parses an expression, or returns what is wrong with it.
 pub fn parse(text: &str) -> Result<Expr, String> {
@@ -105,7 +99,8 @@ impl<'a> Parser<'a> {
         let mut left = self.unary()?;
         loop {
             let binding = OPERATORS.iter().enumerate().skip(level);
-            let mut binding = binding.flat_map(|(at, all)| all.iter().map(move |one| (at, one)));
+            let mut binding =
+                binding.flat_map(|(at, all)| all.split(' ').map(move |one| (at, one)));
             let Some((at, operator)) = binding.find(|(_, operator)| self.takes(operator)) else {
                 return Ok(left);
             };
@@ -176,7 +171,7 @@ impl<'a> Parser<'a> {
                 return Ok(inner);
             }
             _ if self.takes("[") => return Ok(Expr::List(self.list("]")?)),
-            _ if self.takes("{") => return Ok(Expr::Map(self.list("}")?)),
+            _ if self.takes("{") => return Ok(Expr::call("{}", self.list("}")?)),
             _ => {
                 self.takes(".");
                 let name = self.name("a value")?;

@@ -44,23 +44,20 @@ struct Section<'a> {
 impl<'a> Tables<'a> {
     /// All tables of a version.
     pub fn of(&self, schema: &Value) -> String {
-        let object = Section {
+        self.table(&Section {
             path: String::new(),
             anchor: format!("{}/", self.anchor),
             description: "",
             schema,
-        };
-        let mut text = String::new();
-        self.table(&object, true, &mut text);
-        text
+        })
     }
 
     /// The table of an object, followed by those of the objects in it.
-    fn table(&self, object: &Section<'_>, is_whole: bool, text: &mut String) {
-        *text += HEAD;
-        let mut below = Vec::new();
+    fn table(&self, object: &Section<'_>) -> String {
+        let is_whole = object.path.is_empty();
+        let (mut text, mut below) = (HEAD.to_owned(), Vec::new());
         for (name, field) in fields_of(object.schema) {
-            *text += &match name.as_str() {
+            text += &match name.as_str() {
                 "apiVersion" if is_whole => {
                     format!("| `{name}` | string | yes |  | `{}` |\n", self.api_version)
                 }
@@ -74,10 +71,11 @@ impl<'a> Tables<'a> {
         }
         for section in below {
             let (path, anchor) = (code(&section.path), &section.anchor);
-            *text += &format!("\n#### <a id=\"{anchor}\"></a>{path}\n");
-            *text += &about(section.description, limits::of(section.schema));
-            self.table(&section, false, text);
+            text += &format!("\n#### <a id=\"{anchor}\"></a>{path}\n");
+            text += &about(section.description, limits::of(section.schema));
+            text += &self.table(&section);
         }
+        text
     }
 
     /// The row of a field; an object in it that has a table is added to `below`.

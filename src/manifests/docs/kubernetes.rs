@@ -5,9 +5,6 @@
 
 const REFERENCE: &str = "https://kubernetes.io/docs/reference/generated/kubernetes-api";
 
-/// The groups whose full name is not `NAME.k8s.io`.
-const SHORT: [&str; 5] = ["apps", "autoscaling", "batch", "core", "policy"];
-
 /// The name of the type, linked if the reference has it.
 pub fn link(definition: &str, minor: &str) -> String {
     let name = definition.rsplit('.').next().unwrap_or_default();
@@ -21,7 +18,15 @@ fn anchor(definition: &str) -> Option<String> {
     let path = definition.strip_prefix("io.k8s.")?;
     let parts: Vec<&str> = path.split('.').collect();
     let anchor = match parts[..] {
-        ["api", group, version, name] => format!("{name}-{version}-{}", group_of(group)),
+        ["api", group, version, name] => {
+            let domain = match group {
+                "apps" | "autoscaling" | "batch" | "core" | "policy" => "",
+                "flowcontrol" => "-apiserver-k8s-io",
+                "rbac" => "-authorization-k8s-io",
+                _ => "-k8s-io",
+            };
+            format!("{name}-{version}-{group}{domain}")
+        }
         ["apimachinery", "pkg", "apis", "meta", version, name] => format!("{name}-{version}-meta"),
         ["apimachinery", "pkg", "api", package, name] => format!("{name}-{package}-core"),
         ["apimachinery", "pkg", "util", package, name] => format!("{name}-{package}-util"),
@@ -32,13 +37,4 @@ fn anchor(definition: &str) -> Option<String> {
         _ => return None,
     };
     Some(anchor.to_lowercase())
-}
-
-fn group_of(name: &str) -> String {
-    match name {
-        "flowcontrol" => "flowcontrol-apiserver-k8s-io".to_owned(),
-        "rbac" => "rbac-authorization-k8s-io".to_owned(),
-        _ if SHORT.contains(&name) => name.to_owned(),
-        _ => format!("{name}-k8s-io"),
-    }
 }

@@ -19,19 +19,19 @@ const URL_VERBS: &str = "delete get head options patch post put";
 
 const ARGUMENTS: &str = "groups namespace resourceNames resources roleName urls verbs";
 
-/// The arguments of one marker, known and parsed, but not yet checked in combination.
+/// The arguments of one marker.
 pub(super) struct RbacArguments {
     groups: Words,
     names: Words,
     pub(super) namespace: Option<String>,
     resources: Words,
-    pub(super) role: Option<String>,
+    pub(super) role: String,
     urls: Words,
     pub(super) verbs: Words,
 }
 
 impl RbacArguments {
-    pub(super) fn read(marker: &CodeMarker) -> Result<Self, MarkerError> {
+    pub(super) fn parse(marker: &CodeMarker, own_namespace: &str) -> Result<Self, MarkerError> {
         marker.check_names(ARGUMENTS)?;
         let words = |name: &str| Words::from_iter(marker.words(name).unwrap_or_default());
         let one = |name: &str| -> Result<Option<String>, MarkerError> {
@@ -43,23 +43,22 @@ impl RbacArguments {
             )?;
             Ok(words.into_iter().next().filter(|word| !word.is_empty()))
         };
-        Ok(Self {
+        let arguments = Self {
             groups: words("groups"),
             names: words("resourceNames"),
             namespace: one("namespace")?,
             resources: words("resources"),
-            role: one("roleName")?,
+            role: one("roleName")?.unwrap_or_else(|| MANAGER_ROLE.to_owned()),
             urls: words("urls"),
             verbs: words("verbs"),
-        })
+        };
+        arguments.check(marker, own_namespace)?;
+        arguments.check_words(marker)?;
+        Ok(arguments)
     }
 
     /// Checks the combination of the arguments; an error says what to write instead.
-    pub(super) fn check(
-        &self,
-        marker: &CodeMarker,
-        own_namespace: &str,
-    ) -> Result<(), MarkerError> {
+    fn check(&self, marker: &CodeMarker, own_namespace: &str) -> Result<(), MarkerError> {
         marker.ensure(
             !self.verbs.is_empty() && !self.verbs.contains(""),
             "`+kbr:rbac` without `verbs` grants nothing",
@@ -102,7 +101,7 @@ impl RbacArguments {
     }
 
     /// Refuses words that no request in Kubernetes has; an error says what to write instead.
-    pub(super) fn check_words(&self, marker: &CodeMarker) -> Result<(), MarkerError> {
+    fn check_words(&self, marker: &CodeMarker) -> Result<(), MarkerError> {
         for resource in &self.resources {
             let mut parts = resource.split('/');
             marker.ensure(
@@ -142,7 +141,7 @@ impl RbacArguments {
                 return Err(marker.error(format!("no request has the verb `{verb}`"), help));
             }
         }
-        let role = self.role.as_deref().unwrap_or(MANAGER_ROLE);
+        let role = &self.role;
         marker.ensure(
             is_subdomain(&role.replace(':', "-")),
             format!("`{role}` cannot be the name of a role"),
