@@ -81,12 +81,7 @@ fn scopes<'a>(function: &str, is_method: bool, arguments: &'a [Expr]) -> [&'a [E
     }
 }
 
-/// Whether a name is declared in every expression.
-pub fn is_declared(name: &str) -> bool {
-    is_among(KNOWN, name)
-}
-
-/// The names that an expression uses and does not bind, in order of appearance.
+/// The names that an expression uses and neither it nor Kubernetes declares, in order of appearance.
 pub fn free_names(expression: &Expr) -> Vec<&str> {
     let mut names = Vec::new();
     collect(expression, &mut Vec::new(), &mut names);
@@ -97,7 +92,8 @@ fn collect<'a>(expression: &'a Expr, bound: &mut Vec<&'a str>, names: &mut Vec<&
     let [outside, declared, inside]: [&'a [Expr]; 3] = match expression {
         Expr::Constant | Expr::Text(_) => return,
         Expr::Name(name) => {
-            if !bound.contains(&name.as_str()) && !names.contains(&name.as_str()) {
+            let is_bound = bound.contains(&name.as_str()) || is_among(KNOWN, name);
+            if !is_bound && !names.contains(&name.as_str()) {
                 names.push(name);
             }
             return;

@@ -219,24 +219,22 @@ fn parse(
             arguments: owned.collect(),
         }));
     }
+    let kinds = MarkerKind::ALL.map(MarkerKind::name).into_iter();
     let places = || ScaffoldMarker::ALL.iter().map(|marker| marker.name());
-    let (message, help) = match name {
+    let (message, near, help) = match name {
         "scaffold" if places().any(|place| place == arguments) => return Ok(None),
         "scaffold" => (
             format!("unknown scaffold marker `{prefix}scaffold{rest}`"),
-            suggest(arguments, places())
-                .unwrap_or_else(|| "remove it; `kbr help markers` lists the markers".to_owned()),
+            suggest(arguments, places()),
+            "remove it; `kbr help markers` lists the markers",
         ),
-        _ => {
-            let known = MarkerKind::ALL.map(MarkerKind::name).into_iter();
-            let help = suggest(name, known.chain(["scaffold"])).unwrap_or_else(|| {
-                "kbr reads `+kbr:rbac` and `+kbr:webhook`; markers of the schema are attributes in Rust: `kbr help markers` lists them"
-                    .to_owned()
-            });
-            (format!("unknown marker `{prefix}{name}`"), help)
-        }
+        _ => (
+            format!("unknown marker `{prefix}{name}`"),
+            suggest(name, kinds.chain(["scaffold"])),
+            "kbr reads `+kbr:rbac` and `+kbr:webhook`; markers of the schema are attributes in Rust: `kbr help markers` lists them",
+        ),
     };
-    Err(location.error(message, help))
+    Err(location.error(message, near.unwrap_or_else(|| help.to_owned())))
 }
 
 impl CodeMarker {

@@ -129,10 +129,8 @@ fn version(
         text += &example(path, sample);
     }
     let tables = Tables {
-        anchor: &anchor,
-        api_version: &api_version,
-        kind: &crd.kind,
-        foreign: crd.foreign.get(name),
+        crd,
+        version: name,
         kubernetes,
     };
     text + &tables.of(schema)

@@ -45,7 +45,12 @@ pub fn roles(
     let mut roles: BTreeMap<RoleKey, BTreeMap<Target, Words>> = BTreeMap::new();
     for namespace in &everywhere {
         let rules = roles.entry((namespace.clone(), MANAGER_ROLE.to_owned()));
-        rules.or_default().extend(namespace.is_some().then(itself));
+        let rules = rules.or_default();
+        if namespace.is_some() {
+            // The operator sees whether the namespace exists: a Role can grant it for its own.
+            let itself = Target::Resource(String::new(), "namespaces".to_owned(), Words::new());
+            rules.insert(itself, Words::from(["get".to_owned()]));
+        }
     }
     let mut errors = Vec::new();
     let parse = |marker: &CodeMarker| parse(marker, own_namespace, watched.is_some());
@@ -93,12 +98,6 @@ fn parse(
             "remove it from the marker, or add a ClusterRole with its binding to `config/rbac` manually",
         )),
     }
-}
-
-/// The rule that lets the operator see whether a namespace exists: a Role can grant it for its own.
-fn itself() -> (Target, Words) {
-    let namespaces = Target::Resource(String::new(), "namespaces".to_owned(), Words::new());
-    (namespaces, Words::from(["get".to_owned()]))
 }
 
 /// The words with equal keys, together.

@@ -176,12 +176,10 @@ impl<'a> Estimator<'a> {
         let before: Saturating<u64> = all.iter().map(|known| known.cost).sum();
         let cost = match (function, all.as_slice()) {
             ("contains", [of, part]) if may_be(of, "string") => {
-                let part = self.read(part, CHARACTER);
-                self.read(of, CHARACTER) * part
+                self.read(part, CHARACTER) * self.read(of, CHARACTER)
             }
             ("matches" | "find" | "findAll", [of, pattern, ..]) => {
-                let pattern = self.read(pattern, OF_PATTERN);
-                self.read(of, CHARACTER) * pattern
+                self.read(pattern, OF_PATTERN) * self.read(of, CHARACTER)
             }
             ("startsWith" | "endsWith", [_, part]) => self.read(part, CHARACTER),
             (
@@ -197,11 +195,8 @@ impl<'a> Estimator<'a> {
             ("in", [_, list]) if may_be(list, "array") => self.read(list, 100),
             // The shorter one is read.
             ("==" | "!=", [left, right]) if may_be(left, "string") && may_be(right, "string") => {
-                match left.size.zip(right.size) {
-                    Some((one, other)) if one <= other => self.read(left, CHARACTER),
-                    Some(_) => self.read(right, CHARACTER),
-                    None => Saturating(0),
-                }
+                let shorter = if left.size <= right.size { left } else { right };
+                self.read(shorter, CHARACTER)
             }
             // A number in the schema has no length.
             ("==" | "!=", [left, right]) if left.schema.or(right.schema).is_some() => Saturating(0),

@@ -1,12 +1,11 @@
 //! The tables of a version: one for the object itself, and one for each of the project's own objects
 //! in it.
 
-use std::collections::BTreeMap;
-
 use serde_json::Value;
 
 use super::text::{code, given, inline, paragraph};
 use super::{kubernetes, limits};
+use crate::manifests::crd::CrdDocument;
 use crate::manifests::json::{fields_of, path_of, requires, text_of};
 use crate::manifests::schema::Foreign;
 
@@ -22,11 +21,8 @@ const ELEMENTS: [(&str, &str, &str, &str); 2] = [
 
 /// What all tables of a version have in common.
 pub struct Tables<'a> {
-    /// The anchor of the version.
-    pub anchor: &'a str,
-    pub api_version: &'a str,
-    pub kind: &'a str,
-    pub foreign: Option<&'a BTreeMap<String, Foreign>>,
+    pub crd: &'a CrdDocument,
+    pub version: &'a str,
     /// The minor of Kubernetes whose reference is linked.
     pub kubernetes: &'a str,
 }
@@ -46,7 +42,7 @@ impl<'a> Tables<'a> {
     pub fn of(&self, schema: &Value) -> String {
         self.table(&Section {
             path: String::new(),
-            anchor: format!("{}/", self.anchor),
+            anchor: super::anchor(self.crd, Some(self.version)) + "/",
             description: "",
             schema,
         })
@@ -59,9 +55,12 @@ impl<'a> Tables<'a> {
         for (name, field) in fields_of(object.schema) {
             text += &match name.as_str() {
                 "apiVersion" if is_whole => {
-                    format!("| `{name}` | string | yes |  | `{}` |\n", self.api_version)
+                    let (group, version) = (&self.crd.group, self.version);
+                    format!("| `{name}` | string | yes |  | `{group}/{version}` |\n")
                 }
-                "kind" if is_whole => format!("| `{name}` | string | yes |  | `{}` |\n", self.kind),
+                "kind" if is_whole => {
+                    format!("| `{name}` | string | yes |  | `{}` |\n", self.crd.kind)
+                }
                 "metadata" if is_whole => format!(
                     "| `{name}` | {} | yes |  | Name, namespace, labels and annotations. |\n",
                     kubernetes::link(OBJECT_META, self.kubernetes)
@@ -117,7 +116,7 @@ impl<'a> Tables<'a> {
     }
 
     fn foreign(&self, path: &str) -> Option<&'a Foreign> {
-        self.foreign?.get(path)
+        self.crd.foreign.get(self.version)?.get(path)
     }
 
     /// The schema and path of the object with listed fields that a field, or each of its elements, is.

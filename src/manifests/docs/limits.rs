@@ -15,13 +15,6 @@ const COUNTS: [(&str, &str, &str, &str); 3] = [
     ("minProperties", "maxProperties", "entry", "entries"),
 ];
 
-/// Alternatives: the keyword, and how many of them must hold.
-const ALTERNATIVES: [(&str, &str); 3] = [
-    ("oneOf", "Exactly one of "),
-    ("anyOf", "At least one of "),
-    ("allOf", "All of "),
-];
-
 /// All requirements of a node, apart from its type, null and those of its fields and elements.
 pub fn of(schema: &Value) -> Vec<String> {
     let mut limits = Vec::new();
@@ -96,7 +89,12 @@ fn alternatives(schema: &Value) -> Vec<String> {
     if is_true(schema, "x-kubernetes-int-or-string") {
         return Vec::new();
     }
-    let found = ALTERNATIVES.into_iter().filter_map(|(key, words)| {
+    let quantified = [
+        ("oneOf", "Exactly one of "),
+        ("anyOf", "At least one of "),
+        ("allOf", "All of "),
+    ];
+    let found = quantified.into_iter().filter_map(|(key, words)| {
         let members = given(join(list_of(schema, key), ", ", member))?;
         Some(format!("{words}{members}."))
     });
@@ -116,16 +114,17 @@ fn member(member: &Value) -> String {
 
 /// How the lists or maps of two writers are merged.
 fn merge(schema: &Value) -> Option<String> {
-    let keys = codes(schema, "x-kubernetes-list-map-keys");
-    let kind = text_of(schema, "x-kubernetes-list-type");
-    let is_whole = kind == "atomic" || text_of(schema, "x-kubernetes-map-type") == "atomic";
-    match kind {
-        "set" => Some("A set: no value appears twice.".to_owned()),
-        "map" => Some(format!(
-            "No two items have the same {}.",
-            keys.join(" and ")
-        )),
-        _ => is_whole.then(|| "Server-side apply replaces it as a whole.".to_owned()),
+    let kinds = ["x-kubernetes-list-type", "x-kubernetes-map-type"];
+    match kinds.map(|key| text_of(schema, key)) {
+        ["set", _] => Some("A set: no value appears twice.".to_owned()),
+        ["map", _] => {
+            let keys = codes(schema, "x-kubernetes-list-map-keys").join(" and ");
+            Some(format!("No two items have the same {keys}."))
+        }
+        ["atomic", _] | [_, "atomic"] => {
+            Some("Server-side apply replaces it as a whole.".to_owned())
+        }
+        _ => None,
     }
 }
 

@@ -119,10 +119,8 @@ fn encoded(text: &str) -> String {
 
 /// A line that starts a list item or is a heading, in the form it has among other lines.
 fn item(line: &str) -> Option<String> {
-    if let Some(text) = ["- ", "* ", "+ "]
-        .iter()
-        .find_map(|it| line.strip_prefix(it))
-    {
+    let item = line.strip_prefix(['-', '*', '+']);
+    if let Some(text) = item.and_then(|text| text.strip_prefix(' ')) {
         return Some(format!("{BULLET}{}", text.trim_start()));
     }
     let heading = line.trim_start_matches('#');

@@ -59,8 +59,8 @@ pub(super) fn parse(marker: &CodeMarker) -> Result<Option<Vec<Value>>, MarkerErr
 
 fn check(expression: &str) -> Result<(), String> {
     let expression = cel::parse(expression)?;
-    let is_unknown = |name: &&str| !is_among(DECLARED, name) && !cel::is_declared(name);
-    match cel::free_names(&expression).into_iter().find(is_unknown) {
+    let mut names = cel::free_names(&expression).into_iter();
+    match names.find(|name| !is_among(DECLARED, name)) {
         Some(name) => Err(format!(
             "`{name}` is not declared; known are {}",
             DECLARED.replace(' ', ", ")

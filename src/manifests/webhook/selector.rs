@@ -3,36 +3,18 @@
 //! `app=web` and `app==web` require a value, `tier in (a,b)` and `tier notin (a,b)` one of several
 //! or none of them, `tier!=a` is short for the latter, `legacy` and `!legacy` test for the key.
 
-use std::collections::BTreeMap;
-
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{LabelSelector, LabelSelectorRequirement};
 use serde_json::{Value, json};
 
 use crate::names::dns::{LABEL_MAX, is_subdomain};
 
-/// One requirement on an object's labels.
-enum Requirement<'t> {
-    Equals(&'t str, &'t str),
-    Expression(LabelSelectorRequirement),
-}
-
 /// A LabelSelector, or why the text is not one.
 pub(super) fn parse(text: &str) -> Result<Value, String> {
-    let (mut labels, mut expressions) = (BTreeMap::new(), Vec::new());
+    let mut selector = LabelSelector::default();
     for part in split(text)? {
-        match requirement(part.trim())? {
-            Requirement::Equals(key, value) => {
-                if labels.insert(key.to_owned(), value.to_owned()).is_some() {
-                    return Err(format!("`{key}` is given two values"));
-                }
-            }
-            Requirement::Expression(expression) => expressions.push(expression),
-        }
+        add(part.trim(), &mut selector)?;
     }
-    Ok(json!(LabelSelector {
-        match_expressions: Some(expressions).filter(|list| !list.is_empty()),
-        match_labels: Some(labels).filter(|map| !map.is_empty()),
-    }))
+    Ok(json!(selector))
 }
 
 /// The parts between commas, ignoring commas in parentheses.
@@ -54,7 +36,8 @@ fn split(text: &str) -> Result<Vec<&str>, String> {
     }
 }
 
-fn requirement(part: &str) -> Result<Requirement<'_>, String> {
+/// Adds one requirement on an object's labels.
+fn add(part: &str, selector: &mut LabelSelector) -> Result<(), String> {
     if part.is_empty() {
         return Err("there is nothing before or after a comma".to_owned());
     }
@@ -63,51 +46,55 @@ fn requirement(part: &str) -> Result<Requirement<'_>, String> {
             "`{part}` is a comparison, which only selectors of nodes can have"
         ));
     }
-    if let Some(key) = part.strip_prefix('!') {
-        return expression(key, "DoesNotExist", Vec::new());
-    }
-    if let Some((key, value)) = part.split_once("!=") {
-        return expression(key, "NotIn", vec![value]);
-    }
-    if let Some((key, value)) = part.split_once("==").or_else(|| part.split_once('=')) {
-        return Ok(Requirement::Equals(check_key(key)?, check_value(value)?));
-    }
-    let Some((key, rest)) = part.split_once(char::is_whitespace) else {
-        return expression(part, "Exists", Vec::new());
+    let (key, operator, values) = if let Some(key) = part.strip_prefix('!') {
+        (key, "DoesNotExist", Vec::new())
+    } else if let Some((key, value)) = part.split_once("!=") {
+        (key, "NotIn", vec![check_value(value)?])
+    } else if let Some((key, value)) = part.split_once("==").or_else(|| part.split_once('=')) {
+        let (key, value) = (check_key(key)?, check_value(value)?);
+        let labels = selector.match_labels.get_or_insert_default();
+        return match labels.insert(key.clone(), value) {
+            Some(_) => Err(format!("`{key}` is given two values")),
+            None => Ok(()),
+        };
+    } else if let Some((key, rest)) = part.split_once(char::is_whitespace) {
+        let list = |word: &str| {
+            let list = rest.trim_start().strip_prefix(word)?.trim();
+            list.strip_prefix('(')?.strip_suffix(')')
+        };
+        let (operator, values) = match (list("in"), list("notin")) {
+            (Some(values), _) => ("In", values),
+            (_, Some(values)) => ("NotIn", values),
+            _ => return Err(format!("`{part}` is not a requirement")),
+        };
+        let values = values.split(',').map(check_value);
+        (key, operator, values.collect::<Result<_, _>>()?)
+    } else {
+        (part, "Exists", Vec::new())
     };
-    let rest = rest.trim_start();
-    for (word, operator) in [("in", "In"), ("notin", "NotIn")] {
-        let values = rest.strip_prefix(word).map(str::trim);
-        let values = values.and_then(|list| list.strip_prefix('(')?.strip_suffix(')'));
-        if let Some(values) = values {
-            return expression(key, operator, values.split(',').collect());
-        }
-    }
-    Err(format!("`{part}` is not a requirement"))
-}
-
-fn expression<'t>(key: &str, operator: &str, values: Vec<&str>) -> Result<Requirement<'t>, String> {
-    let values: Vec<String> = values
-        .into_iter()
-        .map(|value| check_value(value).map(str::to_owned))
-        .collect::<Result<_, _>>()?;
-    Ok(Requirement::Expression(LabelSelectorRequirement {
-        key: check_key(key)?.to_owned(),
+    let expressions = selector.match_expressions.get_or_insert_default();
+    expressions.push(LabelSelectorRequirement {
+        key: check_key(key)?,
         operator: operator.to_owned(),
         values: Some(values).filter(|values| !values.is_empty()),
-    }))
+    });
+    Ok(())
 }
 
-fn check_key(key: &str) -> Result<&str, String> {
+fn check_key(key: &str) -> Result<String, String> {
     let key = key.trim();
-    let valid = is_qualified_name(key).then_some(key);
-    valid.ok_or_else(|| format!("`{key}` cannot be a label's key"))
+    match is_qualified_name(key) {
+        true => Ok(key.to_owned()),
+        false => Err(format!("`{key}` cannot be a label's key")),
+    }
 }
 
-fn check_value(value: &str) -> Result<&str, String> {
+fn check_value(value: &str) -> Result<String, String> {
     let value = value.trim();
-    let valid = is_label_value(value).then_some(value);
-    valid.ok_or_else(|| format!("`{value}` cannot be a label's value"))
+    match is_label_value(value) {
+        true => Ok(value.to_owned()),
+        false => Err(format!("`{value}` cannot be a label's value")),
+    }
 }
 
 /// A label's key, or another qualified name: a name, optionally with a subdomain and `/` before it.

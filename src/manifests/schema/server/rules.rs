@@ -124,8 +124,8 @@ fn read(
     }
     let expression = cel::parse(text).map_err(|problem| format!("is not CEL: {problem}"))?;
     let names = cel::free_names(&expression);
-    let is_known = |name: &&str| matches!(*name, "self" | "oldSelf") || cel::is_declared(name);
-    if let Some(name) = names.iter().find(|name| !is_known(name)) {
+    let mut own = names.iter();
+    if let Some(name) = own.find(|name| !matches!(**name, "self" | "oldSelf")) {
         return Err(format!("uses `{name}`, which is not declared"));
     }
     let mut estimate = cel::estimate(&expression, schema, is_old_optional)
