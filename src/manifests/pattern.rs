@@ -16,8 +16,9 @@ const MOST: u32 = 1000;
 const POSIX: &str = "\
     alnum alpha ascii blank cntrl digit graph lower print punct space upper word xdigit";
 
-/// What follows `{` if that begins a count, and not literal text.
-static COUNT: LazyLock<Regex> = LazyLock::new(|| regex(r"^([0-9]+)(?:,([0-9]+)?)?\}"));
+/// An operator that repeats; a `{` without a count is literal text.
+static REPETITION: LazyLock<Regex> =
+    LazyLock::new(|| regex(r"^(?:[*+?]|\{([0-9]+)(?:,([0-9]+)?)?\})"));
 
 /// What follows `(?` if that sets flags, for a group or for what comes after it.
 static FLAGS: LazyLock<Regex> = LazyLock::new(|| regex("^[imsU]*(?:-[imsU]+)?[:)]"));
@@ -39,8 +40,8 @@ pub fn check(pattern: &str) -> Result<(), String> {
         has_item: false,
         is_repeated: false,
     };
-    while let Some(next) = scanner.next() {
-        scanner.step(next)?;
+    while !scanner.rest.is_empty() {
+        scanner.step()?;
     }
     match scanner.groups {
         0 => Ok(()),
@@ -71,15 +72,29 @@ impl Scanner<'_> {
         next
     }
 
-    fn step(&mut self, next: char) -> Result<(), String> {
+    fn step(&mut self) -> Result<(), String> {
         let was_repeated = std::mem::take(&mut self.is_repeated);
         let had_item = std::mem::replace(&mut self.has_item, true);
-        let can_repeat = |operator: &str| match (was_repeated, had_item) {
-            (true, _) => Err(format!("`{operator}` repeats a repetition")),
-            (_, false) => Err(format!("there is nothing before `{operator}`")),
-            _ => Ok(()),
-        };
-        match next {
+        if let Some(found) = REPETITION.captures(self.rest) {
+            let operator = &found[0];
+            let number = |at| Some(found.get(at)?.as_str().parse().unwrap_or(u32::MAX));
+            let least = number(1).unwrap_or_default();
+            let most = number(2).unwrap_or(least);
+            if most > MOST || most < least {
+                return Err(format!("the count `{operator}` is not within 0 to {MOST}"));
+            }
+            if was_repeated {
+                return Err(format!("`{operator}` repeats a repetition"));
+            }
+            if !had_item {
+                return Err(format!("there is nothing before `{operator}`"));
+            }
+            self.rest = &self.rest[operator.len()..];
+            self.takes("?");
+            self.is_repeated = true;
+            return Ok(());
+        }
+        match self.next().unwrap_or_default() {
             '|' => self.has_item = false,
             '(' => {
                 let is_group = self.group()?;
@@ -90,42 +105,16 @@ impl Scanner<'_> {
                 let groups = self.groups.checked_sub(1);
                 self.groups = groups.ok_or("a `)` has no `(`")?;
             }
-            '*' | '+' | '?' => {
-                can_repeat(&next.to_string())?;
-                self.repeat();
-            }
-            '{' => {
-                if let Some(count) = COUNT.captures(self.rest) {
-                    let number = |text: &str| text.parse().unwrap_or(u32::MAX);
-                    let least = number(&count[1]);
-                    let most = count.get(2).map_or(least, |most| number(most.as_str()));
-                    let text = format!("{{{}", &count[0]);
-                    if most > MOST || most < least {
-                        return Err(format!("the count `{text}` is not within 0 to {MOST}"));
-                    }
-                    can_repeat(&text)?;
-                    self.rest = &self.rest[count[0].len()..];
-                    self.repeat();
-                }
-            }
             '[' => self.class()?,
             '\\' if self.takes("Q") => {
                 let end = self.rest.find("\\E");
                 self.rest = end.map_or("", |end| &self.rest[end + 2..]);
             }
             '\\' if ["A", "b", "B", "z"].iter().any(|it| self.takes(it)) => {}
-            '\\' => {
-                self.escape()?;
-            }
+            '\\' => drop(self.escape()?),
             _ => {}
         }
         Ok(())
-    }
-
-    /// What follows an operator that repeats.
-    fn repeat(&mut self) {
-        self.takes("?");
-        self.is_repeated = true;
     }
 
     /// What follows `(`, and whether that begins a group instead of setting flags.
