@@ -84,18 +84,11 @@ impl Differences<'_> {
         self.add(false, path, what, reason);
     }
 
-    /// A property that is switched off, which is a break, or on: what each is called, and its reason.
-    fn switch(
-        &mut self,
-        path: &str,
-        was_is: [bool; 2],
-        [off, on]: [&str; 2],
-        when_off: &str,
-        when_on: &str,
-    ) {
+    /// What is there or not: that it goes, which is a break, or comes, in the words that [`meaning`] knows.
+    fn switch(&mut self, path: &str, was_is: [bool; 2], [off, on]: [&str; 2]) {
         match was_is {
-            [true, false] => self.breaks(path, off, when_off),
-            [false, true] => self.safe(path, on, when_on),
+            [true, false] => self.breaks(path, off, meaning(off, true)),
+            [false, true] => self.safe(path, on, meaning(on, false)),
             _ => {}
         }
     }
@@ -114,6 +107,33 @@ impl Differences<'_> {
     }
 }
 
+/// What it means for objects and clients that something goes or comes.
+fn meaning(what: &str, is_break: bool) -> &'static str {
+    match what {
+        "conversion-added" => "a webhook converts objects",
+        "conversion-removed" => {
+            "objects are no longer converted by a webhook: fields that differ between versions are lost"
+        }
+        "crd-added" => "the CRD is new",
+        "crd-removed" => "the CRD is removed: deleting it from a cluster also deletes its objects",
+        "null" if is_break => "null is refused, or replaced by the default",
+        "null" => "null is allowed",
+        "scale-added" => "the subresource `scale` is new",
+        "scale-removed" => {
+            "the subresource `scale` is removed: `kubectl scale` and autoscalers fail"
+        }
+        "selectable-field-added" => "objects can be selected by the field",
+        "selectable-field-removed" => "objects can no longer be selected by the field",
+        "unknown-fields" if is_break => "fields that the schema does not list are no longer kept",
+        "unknown-fields" => "fields that the schema does not list are kept",
+        "values" if is_break => "only listed values are allowed: others are refused",
+        "values" => "any value is allowed",
+        "version-served" => "the version is served",
+        "version-unserved" => "the version is no longer served: its clients fail",
+        _ => "",
+    }
+}
+
 /// Everything that changed from `old` to `new`, in the order of the old documents.
 pub fn compare(old: &[Value], new: &[Value]) -> Vec<Difference> {
     let mut changes = Differences::default();
@@ -121,13 +141,8 @@ pub fn compare(old: &[Value], new: &[Value]) -> Vec<Difference> {
     for crd in old.iter().chain(new.iter().filter(is_added)) {
         (changes.crd, changes.version) = (name(crd), None);
         let was_is = [old, new].map(|crds| crds.iter().find(|it| name(it) == name(crd)));
-        changes.switch(
-            "",
-            was_is.map(|crd| crd.is_some()),
-            ["crd-removed", "crd-added"],
-            "the CRD is removed: deleting it from a cluster also deletes its objects",
-            "the CRD is new",
-        );
+        let exists = was_is.map(|crd| crd.is_some());
+        changes.switch("", exists, ["crd-removed", "crd-added"]);
         if let [Some(was), Some(is)] = was_is {
             of_crd(was, is, &mut changes);
         }
@@ -147,13 +162,7 @@ fn of_crd<'a>(old: &'a Value, new: &'a Value, changes: &mut Differences<'a>) {
     }
     names(old, new, changes);
     let converts = [old, new].map(|it| text_of(it, "/spec/conversion/strategy") == "Webhook");
-    changes.switch(
-        "",
-        converts,
-        ["conversion-removed", "conversion-added"],
-        "objects are no longer converted by a webhook: fields that differ between versions are lost",
-        "a webhook converts objects",
-    );
+    changes.switch("", converts, ["conversion-removed", "conversion-added"]);
     stored(old, new, converts[1], changes);
     for version in list_of(old, "/spec/versions") {
         let name = text_of(version, "name");
@@ -239,13 +248,7 @@ fn stored(old: &Value, new: &Value, is_converted: bool, changes: &mut Difference
 
 fn version(old: &Value, new: &Value, changes: &mut Differences<'_>) {
     let both = |key: &str| [old, new].map(|it| is_true(it, key));
-    changes.switch(
-        "",
-        both("served"),
-        ["version-unserved", "version-served"],
-        "the version is no longer served: its clients fail",
-        "the version is served",
-    );
+    changes.switch("", both("served"), ["version-unserved", "version-served"]);
     if both("deprecated") == [false, true] {
         let reason = "the version is deprecated: clients are warned";
         changes.safe("", "deprecated", reason);
@@ -257,13 +260,10 @@ fn version(old: &Value, new: &Value, changes: &mut Differences<'_>) {
     let [was, is] = [old, new].map(|it| list_of(it, "selectableFields"));
     let added = is.iter().filter(|field| !was.contains(field));
     for field in was.iter().filter(|field| !is.contains(field)).chain(added) {
-        changes.switch(
-            text_of(field, "jsonPath").trim_start_matches('.'),
-            [was, is].map(|fields| fields.contains(field)),
-            ["selectable-field-removed", "selectable-field-added"],
-            "objects can no longer be selected by the field",
-            "objects can be selected by the field",
-        );
+        let path = text_of(field, "jsonPath").trim_start_matches('.');
+        let was_is = [was, is].map(|fields| fields.contains(field));
+        let what = ["selectable-field-removed", "selectable-field-added"];
+        changes.switch(path, was_is, what);
     }
     let schema = "/schema/openAPIV3Schema";
     if let (Some(old), Some(new)) = (old.pointer(schema), new.pointer(schema)) {
@@ -285,13 +285,8 @@ fn subresources(old: &Value, new: &Value, changes: &mut Differences<'_>) {
         _ => {}
     }
     let scales = [old, new].map(|it| it.pointer("/subresources/scale"));
-    changes.switch(
-        "",
-        scales.map(|scale| scale.is_some()),
-        ["scale-removed", "scale-added"],
-        "the subresource `scale` is removed: `kubectl scale` and autoscalers fail",
-        "the subresource `scale` is new",
-    );
+    let scale_exists = scales.map(|scale| scale.is_some());
+    changes.switch("", scale_exists, ["scale-removed", "scale-added"]);
     if let [Some(was), Some(is)] = scales
         && was != is
     {

@@ -36,20 +36,8 @@ pub(super) fn node(path: &str, old: &Value, new: &Value, changes: &mut Differenc
         return;
     }
     let both = |key: &str| [old, new].map(|it| is_true(it, key));
-    changes.switch(
-        path,
-        both(FREE),
-        ["unknown-fields"; 2],
-        "fields that the schema does not list are no longer kept",
-        "fields that the schema does not list are kept",
-    );
-    changes.switch(
-        path,
-        both("nullable"),
-        ["null"; 2],
-        "null is refused, or replaced by the default",
-        "null is allowed",
-    );
+    changes.switch(path, both(FREE), ["unknown-fields"; 2]);
+    changes.switch(path, both("nullable"), ["null"; 2]);
     bounds(path, old, new, changes);
     words(path, old, new, changes);
     rules(path, old, new, changes);
@@ -137,13 +125,8 @@ fn words(path: &str, old: &Value, new: &Value, changes: &mut Differences<'_>) {
             changes.breaks(path, "format", reason);
         }
     }
-    changes.switch(
-        path,
-        [old, new].map(|it| it.get("enum").is_none()),
-        ["values"; 2],
-        "only listed values are allowed: others are refused",
-        "any value is allowed",
-    );
+    let are_free = [old, new].map(|it| it.get("enum").is_none());
+    changes.switch(path, are_free, ["values"; 2]);
     let both = [old, new].map(|it| list_of(it, "enum"));
     if both.iter().all(|values| !values.is_empty()) {
         changes.members(path, both, "value", "refused");

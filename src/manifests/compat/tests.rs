@@ -71,7 +71,9 @@ fn crd(field: Option<&Value>, spec: Option<&Value>, edit: &Map<String, Value>) -
 fn changes(row: &Row) -> Vec<Difference> {
     let old = crd(row.old.as_ref(), row.old_spec.as_ref(), &row.old_edit);
     let new = crd(row.new.as_ref(), row.new_spec.as_ref(), &row.new_edit);
-    compare(&[old], &[new])
+    let found = compare(&[old], &[new]);
+    assert!(found.iter().all(|it| !it.reason.is_empty()), "{}", row.name);
+    found
 }
 
 fn key(change: &Difference) -> String {
