@@ -84,11 +84,16 @@ impl Differences<'_> {
         self.add(false, path, what, reason);
     }
 
-    /// What is there or not: that it goes, which is a break, or comes, in the words that [`meaning`] knows.
+    /// A change that means the same for every field and value.
+    fn plain(&mut self, is_break: bool, path: &str, what: &str) {
+        self.add(is_break, path, what, meaning(what, is_break));
+    }
+
+    /// What is there or not: that it goes, which is a break, or comes.
     fn switch(&mut self, path: &str, was_is: [bool; 2], [off, on]: [&str; 2]) {
         match was_is {
-            [true, false] => self.breaks(path, off, meaning(off, true)),
-            [false, true] => self.safe(path, on, meaning(on, false)),
+            [true, false] => self.plain(true, path, off),
+            [false, true] => self.plain(false, path, on),
             _ => {}
         }
     }
@@ -107,27 +112,42 @@ impl Differences<'_> {
     }
 }
 
-/// What it means for objects and clients that something goes or comes.
+/// What a plain change means for objects and clients.
 fn meaning(what: &str, is_break: bool) -> &'static str {
     match what {
+        "columns" => "`kubectl get` shows other columns",
         "conversion-added" => "a webhook converts objects",
         "conversion-removed" => {
             "objects are no longer converted by a webhook: fields that differ between versions are lost"
         }
         "crd-added" => "the CRD is new",
         "crd-removed" => "the CRD is removed: deleting it from a cluster also deletes its objects",
+        "deprecated" => "the version is deprecated: clients are warned",
+        "field-added" if is_break => "any value was allowed: values that do not fit are refused",
+        "field-added" => "the field is new",
+        "field-removed" if is_break => "the field is removed, and its values are lost",
+        "field-removed" => "the schema no longer lists the field, but its values are kept",
         "null" if is_break => "null is refused, or replaced by the default",
         "null" => "null is allowed",
+        "optional" => "the field may be omitted",
+        "required" if is_break => "the field is required: objects without it are refused",
+        "required" => "the field is required, and has a default",
+        "scale" => "the subresource `scale` reads and writes other fields",
         "scale-added" => "the subresource `scale` is new",
         "scale-removed" => {
             "the subresource `scale` is removed: `kubectl scale` and autoscalers fail"
         }
         "selectable-field-added" => "objects can be selected by the field",
         "selectable-field-removed" => "objects can no longer be selected by the field",
+        "status-added" => {
+            "`status` is now a subresource: clients that write it with the rest of an object are ignored"
+        }
+        "status-removed" => "the subresource `status` is removed: clients that write it fail",
         "unknown-fields" if is_break => "fields that the schema does not list are no longer kept",
         "unknown-fields" => "fields that the schema does not list are kept",
         "values" if is_break => "only listed values are allowed: others are refused",
         "values" => "any value is allowed",
+        "version-added" => "the version is new",
         "version-served" => "the version is served",
         "version-unserved" => "the version is no longer served: its clients fail",
         _ => "",
@@ -189,7 +209,7 @@ fn of_crd<'a>(old: &'a Value, new: &'a Value, changes: &mut Differences<'a>) {
         let name = text_of(version, "name");
         changes.version = Some(name);
         if version_of(old, name).is_none() {
-            changes.safe("", "version-added", "the version is new");
+            changes.plain(false, "", "version-added");
         }
     }
 }
@@ -250,11 +270,10 @@ fn version(old: &Value, new: &Value, changes: &mut Differences<'_>) {
     let both = |key: &str| [old, new].map(|it| is_true(it, key));
     changes.switch("", both("served"), ["version-unserved", "version-served"]);
     if both("deprecated") == [false, true] {
-        let reason = "the version is deprecated: clients are warned";
-        changes.safe("", "deprecated", reason);
+        changes.plain(false, "", "deprecated");
     }
     if old.get("additionalPrinterColumns") != new.get("additionalPrinterColumns") {
-        changes.safe("", "columns", "`kubectl get` shows other columns");
+        changes.plain(false, "", "columns");
     }
     subresources(old, new, changes);
     let [was, is] = [old, new].map(|it| list_of(it, "selectableFields"));
@@ -273,25 +292,15 @@ fn version(old: &Value, new: &Value, changes: &mut Differences<'_>) {
 
 fn subresources(old: &Value, new: &Value, changes: &mut Differences<'_>) {
     match [old, new].map(|it| it.pointer("/subresources/status").is_some()) {
-        [true, false] => {
-            let reason = "the subresource `status` is removed: clients that write it fail";
-            changes.breaks("", "status-removed", reason);
-        }
-        [false, true] => changes.breaks(
-            "",
-            "status-added",
-            "`status` is now a subresource: clients that write it with the rest of an object are ignored",
-        ),
+        [true, false] => changes.plain(true, "", "status-removed"),
+        [false, true] => changes.plain(true, "", "status-added"),
         _ => {}
     }
     let scales = [old, new].map(|it| it.pointer("/subresources/scale"));
     let scale_exists = scales.map(|scale| scale.is_some());
     changes.switch("", scale_exists, ["scale-removed", "scale-added"]);
-    if let [Some(was), Some(is)] = scales
-        && was != is
-    {
-        let reason = "the subresource `scale` reads and writes other fields";
-        changes.breaks("", "scale", reason);
+    if scale_exists == [true; 2] && scales[0] != scales[1] {
+        changes.plain(true, "", "scale");
     }
 }
 

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 
-use super::Differences;
+use super::{Differences, meaning};
 use crate::manifests::json::{
     ELEMENTS, fields_of, is_true, list_of, path_of, requires, text_of, texts_of,
 };
@@ -231,7 +231,7 @@ fn fields(path: &str, old: &Value, new: &Value, changes: &mut Differences<'_>) {
     }
     let unnamed = texts_of(new, "required").filter(|name| field(new, name).is_none());
     for name in unnamed.filter(|name| !requires(old, name)) {
-        required(&path_of(path, name), false, changes);
+        changes.plain(true, &path_of(path, name), "required");
     }
     for (name, is) in fields_of(new) {
         let path = path_of(path, name);
@@ -242,45 +242,31 @@ fn fields(path: &str, old: &Value, new: &Value, changes: &mut Differences<'_>) {
                 default(&path, [was, is], was_required, changes);
                 node(&path, was, is, changes);
             }
-            None if is_true(old, FREE) => {
-                let reason = "any value was allowed: values that do not fit are refused";
-                changes.breaks(&path, "field-added", reason);
-            }
+            None if is_true(old, FREE) => changes.plain(true, &path, "field-added"),
             None if is_newly_required => {}
-            None => changes.safe(&path, "field-added", "the field is new"),
+            None => changes.plain(false, &path, "field-added"),
         }
         if is_newly_required {
-            required(&path, is.get("default").is_some(), changes);
+            changes.plain(is.get("default").is_none(), &path, "required");
         } else if was_required && !requires(new, name) {
-            changes.safe(&path, "optional", "the field may be omitted");
+            changes.plain(false, &path, "optional");
         }
     }
 }
 
 fn removed(path: &str, name: &str, [old, new]: [&Value; 2], changes: &mut Differences<'_>) {
-    let lost = "the field is removed, and its values are lost";
+    let is_lost = !is_true(new, FREE);
     let mut others = fields_of(new).filter(|(other, _)| field(old, other).is_none());
     let renamed = others.find(|(_, it)| field(old, name).is_some_and(|was| alike(was, it)));
-    if is_true(new, FREE) {
-        let reason = "the schema no longer lists the field, but its values are kept";
-        changes.safe(path, "field-removed", reason);
-    } else if let Some((other, _)) = renamed {
+    if let Some((other, _)) = renamed.filter(|_| is_lost) {
         let reason = format!(
-            "{lost}; `{other}` is like it: if that is its new name in Rust, `#[serde(rename = \"{name}\")]` \
-             keeps the old name in objects"
+            "{}; `{other}` is like it: if that is its new name in Rust, `#[serde(rename = \"{name}\")]` \
+             keeps the old name in objects",
+            meaning("field-removed", is_lost)
         );
         changes.breaks(path, "field-removed", reason);
     } else {
-        changes.breaks(path, "field-removed", lost);
-    }
-}
-
-fn required(path: &str, has_default: bool, changes: &mut Differences<'_>) {
-    if has_default {
-        changes.safe(path, "required", "the field is required, and has a default");
-    } else {
-        let reason = "the field is required: objects without it are refused";
-        changes.breaks(path, "required", reason);
+        changes.plain(is_lost, path, "field-removed");
     }
 }
 
