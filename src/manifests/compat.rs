@@ -254,16 +254,13 @@ fn stored(old: &Value, new: &Value, is_converted: bool, changes: &mut Difference
     }
     let schema = "/schema/openAPIV3Schema";
     let other = version_of(new, from).and_then(|version| version.pointer(schema));
-    if is_converted || other == is.pointer(schema) {
-        let reason = format!("the stored version was `{from}` and is `{to}`");
-        changes.safe("", "storage", reason);
-    } else {
-        let reason = format!(
-            "the stored version was `{from}` and is `{to}`, and no webhook converts objects: they \
-             lose every field that `{to}` does not have"
-        );
-        changes.breaks("", "storage", reason);
+    let is_break = !is_converted && other != is.pointer(schema);
+    let mut reason = format!("the stored version was `{from}` and is `{to}`");
+    if is_break {
+        reason += ", and no webhook converts objects: they lose every field that";
+        reason += &format!(" `{to}` does not have");
     }
+    changes.add(is_break, "", "storage", reason);
 }
 
 fn version(old: &Value, new: &Value, changes: &mut Differences<'_>) {

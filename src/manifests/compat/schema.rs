@@ -114,16 +114,16 @@ fn words(path: &str, old: &Value, new: &Value, changes: &mut Differences<'_>) {
         _ => {}
     }
     let (was, is) = (text_of(old, "format"), text_of(new, "format"));
-    match (was, is) {
-        _ if was == is => {}
-        (_, "") | ("int32", "int64") | ("float", "double") => {
-            let reason = format!("the format `{was}` is widened or removed");
-            changes.safe(path, "format", reason);
-        }
-        _ => {
-            let reason = format!("the format is now `{is}`: values in any other are refused");
-            changes.breaks(path, "format", reason);
-        }
+    if was != is {
+        let is_wider = matches!(
+            (was, is),
+            (_, "") | ("int32", "int64") | ("float", "double")
+        );
+        let reason = match is_wider {
+            true => format!("the format `{was}` is widened or removed"),
+            false => format!("the format is now `{is}`: values in any other are refused"),
+        };
+        changes.add(!is_wider, path, "format", reason);
     }
     let are_free = [old, new].map(|it| it.get("enum").is_none());
     changes.switch(path, are_free, ["values"; 2]);

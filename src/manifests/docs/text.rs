@@ -81,16 +81,15 @@ fn is_end(line: &str, fence: &str) -> bool {
 
 /// A description as a paragraph of its own: its beginning does not turn it into any other block.
 pub fn paragraph(text: &str) -> String {
-    let line = inline(text);
-    if let Some(rest) = after_number(&line) {
-        let number = &line[..line.len() - rest.len()];
-        return format!("{number}\\{rest}");
-    }
+    let mut line = inline(text);
     let is_rule = line.chars().all(|c| "*_- ".contains(c)) && !line.is_empty();
     let is_item = line.starts_with("* ");
-    if line.starts_with(['#', '+', '-', '>', '=', '~']) || is_item || is_rule {
-        return format!("\\{line}");
-    }
+    let at = match after_number(&line) {
+        Some(rest) => line.len() - rest.len(),
+        None if line.starts_with(['#', '+', '-', '>', '=', '~']) || is_item || is_rule => 0,
+        None => return line,
+    };
+    line.insert(at, '\\');
     line
 }
 
@@ -142,21 +141,17 @@ fn spans(text: &str) -> String {
     let mut out = String::new();
     let mut rest = text;
     while let Some(c) = rest.chars().next() {
-        let after = &rest[c.len_utf8()..];
-        if c == '`' {
-            let ticks = rest.len() - rest.trim_start_matches('`').len();
-            rest = &rest[ticks..];
-            match closed(rest, ticks) {
-                Some((inner, after)) => {
-                    out += &code(stripped(inner));
-                    rest = after;
-                }
-                None => out += &"\\`".repeat(ticks),
-            }
-            continue;
-        }
+        let ticks = rest.len() - rest.trim_start_matches('`').len();
+        let after = &rest[ticks.max(c.len_utf8())..];
         rest = after;
         match c {
+            '`' => match TICKS.find_iter(after).find(|run| run.len() == ticks) {
+                Some(end) => {
+                    out += &code(stripped(&after[..end.start()]));
+                    rest = &after[end.end()..];
+                }
+                None => out += &"\\`".repeat(ticks),
+            },
             '\\' if after.starts_with(|c: char| c.is_ascii_punctuation() && !"|<".contains(c)) => {
                 out.push(c);
                 out += &after[..1];
@@ -171,12 +166,6 @@ fn spans(text: &str) -> String {
         }
     }
     out
-}
-
-/// The text up to the same number of backticks, and the text after them.
-fn closed(text: &str, ticks: usize) -> Option<(&str, &str)> {
-    let run = TICKS.find_iter(text).find(|run| run.len() == ticks)?;
-    Some((&text[..run.start()], &text[run.end()..]))
 }
 
 /// Code without the space that separates a backtick in it from its fence.
