@@ -190,9 +190,7 @@ fn parse(
     marker: &Marker<'_>,
     line: &Line<'_>,
 ) -> Result<Option<CodeMarker>, MarkerError> {
-    let Marker {
-        prefix, name, rest, ..
-    } = *marker;
+    let (prefix, name, rest) = (marker.prefix, marker.name, marker.rest);
     let arguments = rest.strip_prefix(':').unwrap_or_default();
     if !line.comment.is_line {
         return Err(location.error(

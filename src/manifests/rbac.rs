@@ -12,7 +12,6 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde_json::{Value, json};
 
 use self::arguments::RbacArguments;
-use self::cluster_scoped::is_out_of_reach;
 use super::code_marker::{CodeMarker, MarkerError, MarkerKind, parse_all};
 use super::watched::Watched;
 use crate::names::objects::{MANAGER, MANAGER_BINDING, MANAGER_ROLE, NAMESPACE};
@@ -53,7 +52,8 @@ pub fn roles(
         }
     }
     let mut errors = Vec::new();
-    let parse = |marker: &CodeMarker| parse(marker, own_namespace, watched.is_some());
+    let parse =
+        |marker: &CodeMarker| RbacArguments::parse(marker, own_namespace, watched.is_some());
     for (_, arguments) in parse_all(markers, MarkerKind::Rbac, parse, &mut errors) {
         let own = [Some(NAMESPACE.to_owned())];
         let namespaces = match arguments.namespace {
@@ -74,30 +74,6 @@ pub fn roles(
     }
     let documents = |(key, rules)| documents(key, rules, watched.is_some());
     Ok(roles.iter().flat_map(documents).collect())
-}
-
-fn parse(
-    marker: &CodeMarker,
-    own_namespace: &str,
-    is_namespaced: bool,
-) -> Result<RbacArguments, MarkerError> {
-    let arguments = RbacArguments::parse(marker, own_namespace)?;
-    let refused = |target: &Target| match target {
-        Target::Resource(group, resource, _) => {
-            is_out_of_reach(group, resource, &arguments.verbs).then(|| format!("`{resource}`"))
-        }
-        Target::Url(url) => Some(format!("the URL `{url}`")),
-    };
-    let targets = arguments.targets();
-    match targets.iter().find_map(refused).filter(|_| is_namespaced) {
-        None => Ok(arguments),
-        Some(target) => Err(marker.error(
-            format!(
-                "no Role can grant these verbs on {target}, and PROJECT has `namespaced: true`: the operator has only Roles"
-            ),
-            "remove it from the marker, or add a ClusterRole with its binding to `config/rbac` manually",
-        )),
-    }
 }
 
 /// The words with equal keys, together.

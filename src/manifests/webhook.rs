@@ -1,14 +1,13 @@
 //! Turns webhook markers into the two configurations by which the API server calls the operator.
 //!
-//! A marker is parsed in [`mod@parse`], its parts in [`rule`], [`client`], [`condition`] and
-//! [`selector`]. What the API server would refuse is refused here first, with the marker's location.
+//! A marker is parsed in [`mod@parse`], its parts in [`rule`], [`client`] and [`filter`]. What the API server
+//! would refuse is refused here first, with the marker's location.
 
 mod arguments;
 mod client;
-mod condition;
+mod filter;
 mod parse;
 mod rule;
-mod selector;
 #[cfg(test)]
 mod tests;
 

@@ -136,12 +136,10 @@ impl<'a> Estimator<'a> {
                 let value = self.of(value);
                 let cost = value.cost;
                 self.names.push((name, value));
-                let body = self.of(body);
+                let mut body = self.of(body);
                 self.names.pop();
-                Known {
-                    cost: cost + body.cost,
-                    ..body
-                }
+                body.cost += cost;
+                body
             }
             (_, [target], [Expr::Name(name)], steps) => {
                 let target = self.of(target);

@@ -207,11 +207,10 @@ fn others(path: &str, old: &Value, new: &Value, changes: &mut Differences<'_>) {
             changes.breaks(path, format!("keyword {key}"), reason);
         }
     }
-    for key in was.keys().filter(|key| !is_known(key)) {
+    let removed = was.keys().filter(|key| !is.contains_key(*key));
+    for key in removed.filter(|key| !is_known(key)) {
         let what = format!("keyword {key}");
-        if is.contains_key(key) {
-            continue;
-        } else if key == "x-kubernetes-embedded-resource" {
+        if key == "x-kubernetes-embedded-resource" {
             let reason = "it is no longer an embedded object: parts of it are not kept";
             changes.breaks(path, what, reason);
         } else {

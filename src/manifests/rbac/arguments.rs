@@ -4,6 +4,7 @@
 //! marker's location.
 
 use super::super::code_marker::{CodeMarker, MarkerError, MarkerKind, suggest};
+use super::cluster_scoped::is_out_of_reach;
 use super::{Target, Words};
 use crate::names::dns::{is_label, is_subdomain};
 use crate::names::is_among;
@@ -31,7 +32,12 @@ pub(super) struct RbacArguments {
 }
 
 impl RbacArguments {
-    pub(super) fn parse(marker: &CodeMarker, own_namespace: &str) -> Result<Self, MarkerError> {
+    /// An operator that is namespaced has only Roles.
+    pub(super) fn parse(
+        marker: &CodeMarker,
+        own_namespace: &str,
+        is_namespaced: bool,
+    ) -> Result<Self, MarkerError> {
         marker.check_names(ARGUMENTS)?;
         let words = |name: &str| Words::from_iter(marker.words(name).unwrap_or_default());
         let one = |name: &str| -> Result<Option<String>, MarkerError> {
@@ -54,7 +60,22 @@ impl RbacArguments {
         };
         arguments.check(marker, own_namespace)?;
         arguments.check_words(marker)?;
-        Ok(arguments)
+        let refused = |target: &Target| match target {
+            Target::Resource(group, resource, _) => {
+                is_out_of_reach(group, resource, &arguments.verbs).then(|| format!("`{resource}`"))
+            }
+            Target::Url(url) => Some(format!("the URL `{url}`")),
+        };
+        let targets = arguments.targets();
+        match targets.iter().find_map(refused).filter(|_| is_namespaced) {
+            None => Ok(arguments),
+            Some(target) => Err(marker.error(
+                format!(
+                    "no Role can grant these verbs on {target}, and PROJECT has `namespaced: true`: the operator has only Roles"
+                ),
+                "remove it from the marker, or add a ClusterRole with its binding to `config/rbac` manually",
+            )),
+        }
     }
 
     /// Checks the combination of the arguments; an error says what to write instead.

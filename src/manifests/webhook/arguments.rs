@@ -6,12 +6,6 @@ use super::super::code_marker::{CodeMarker, MarkerError, suggest};
 use crate::error::quoted;
 
 impl CodeMarker {
-    /// The `path`, or the text of the constant below the marker.
-    pub(super) fn path(&self) -> Result<&str, MarkerError> {
-        let path = self.one("path")?.or(self.constant.as_deref());
-        path.ok_or_else(|| self.missing("path"))
-    }
-
     /// The only word of an argument, if it is given.
     pub(super) fn one(&self, name: &str) -> Result<Option<&str>, MarkerError> {
         match self.texts(name) {
@@ -84,7 +78,7 @@ impl CodeMarker {
         self.error(message, did_you_mean(word, known))
     }
 
-    fn missing(&self, name: &str) -> MarkerError {
+    pub(super) fn missing(&self, name: &str) -> MarkerError {
         let help = match name {
             "mutating" => {
                 "add `mutating=true` for a webhook that changes objects, or `mutating=false` for one \

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use crate::names::dns;
 
 use super::super::code_marker::{CodeMarker, MarkerError};
-use super::{client, condition, rule, selector};
+use super::{client, filter, rule};
 
 const ARGUMENTS: &str = "\
     admissionReviewVersions failurePolicy groups matchConditions matchPolicy mutating name \
@@ -56,11 +56,11 @@ impl Webhook {
             "admissionReviewVersions": review_versions(marker)?,
             "clientConfig": client,
             "failurePolicy": on_failure.unwrap_or("Fail"),
-            "matchConditions": condition::parse(marker)?,
+            "matchConditions": filter::conditions(marker)?,
             "matchPolicy": marker.choice("matchPolicy", &["Equivalent", "Exact"])?,
             "name": name,
-            "namespaceSelector": selector(marker, "namespaceSelector")?,
-            "objectSelector": selector(marker, "objectSelector")?,
+            "namespaceSelector": filter::selector(marker, "namespaceSelector")?,
+            "objectSelector": filter::selector(marker, "objectSelector")?,
             "reinvocationPolicy": marker.choice("reinvocationPolicy", &["IfNeeded", "Never"])?,
             "rules": [rule::parse(marker)?],
             "sideEffects": side_effects(marker)?,
@@ -89,18 +89,6 @@ pub(super) fn configuration(marker: &CodeMarker) -> Result<(bool, String), Marke
         "write lower-case letters, digits, `-` and `.`",
     )?;
     Ok((is_mutating, name.to_owned()))
-}
-
-fn selector(marker: &CodeMarker, name: &str) -> Result<Option<Value>, MarkerError> {
-    let Some(text) = marker.one(name)? else {
-        return Ok(None);
-    };
-    selector::parse(text).map(Some).map_err(|why| {
-        marker.error(
-            format!("the selector `{text}` is not understood: {why}"),
-            format!("write it like `{name}=\"app=web,!legacy,tier in (front,back)\"`"),
-        )
-    })
 }
 
 /// The API server sends the first of these versions that it knows; the operator reads `v1`.

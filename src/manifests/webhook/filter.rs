@@ -1,15 +1,92 @@
-//! Label selectors, in the syntax of `kubectl -l`.
+//! What narrows the requests that a rule matches: label selectors, and conditions in CEL.
 //!
 //! `app=web` and `app==web` require a value, `tier in (a,b)` and `tier notin (a,b)` one of several
 //! or none of them, `tier!=a` is short for the latter, `legacy` and `!legacy` test for the key.
 
+use std::collections::BTreeSet;
+
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{LabelSelector, LabelSelectorRequirement};
 use serde_json::{Value, json};
 
+use super::super::cel;
+use super::super::code_marker::{CodeMarker, MarkerError};
 use crate::names::dns::{LABEL_MAX, is_subdomain};
+use crate::names::is_among;
+
+const NAME: &str = "matchConditions";
+
+/// The variables of a condition.
+const DECLARED: &str = "object oldObject request authorizer namespaceObject";
+
+/// Maximum number of conditions that the API server accepts.
+const MOST: usize = 64;
+
+/// `matchConditions`: named CEL expressions, all of which a request must meet.
+pub(super) fn conditions(marker: &CodeMarker) -> Result<Option<Vec<Value>>, MarkerError> {
+    let Some(texts) = marker.texts(NAME) else {
+        return Ok(None);
+    };
+    marker.ensure(
+        texts.len() <= MOST,
+        format!("`{NAME}` has more than {MOST} conditions"),
+        "put several into one, with `&&` between them",
+    )?;
+    let mut names = BTreeSet::new();
+    let mut conditions = Vec::new();
+    for text in texts {
+        let (name, expression) = text.split_once(':').unwrap_or((text.as_str(), ""));
+        let (name, expression) = (name.trim(), expression.trim());
+        marker.ensure(
+            is_qualified_name(name) && !expression.is_empty(),
+            format!("`{text}` is not a condition: it must be a name, `:`, and an expression"),
+            format!(
+                "write it like `{NAME}={{\"not-leases: request.resource.resource != 'leases'\"}}`"
+            ),
+        )?;
+        check(expression).map_err(|problem| {
+            marker.error(
+                format!("the condition `{name}` of `{NAME}` is not CEL: {problem}"),
+                "see https://kubernetes.io/docs/reference/using-api/cel for the language",
+            )
+        })?;
+        marker.ensure(
+            names.insert(name),
+            format!("`{NAME}` has two conditions `{name}`"),
+            "give one of them another name",
+        )?;
+        conditions.push(json!({"expression": expression, "name": name}));
+    }
+    Ok(Some(conditions))
+}
+
+/// Checks the syntax of an expression, and that its names are declared.
+fn check(expression: &str) -> Result<(), String> {
+    let expression = cel::parse(expression)?;
+    let mut names = cel::free_names(&expression).into_iter();
+    match names.find(|name| !is_among(DECLARED, name)) {
+        Some(name) => Err(format!(
+            "`{name}` is not declared; known are {}",
+            DECLARED.replace(' ', ", ")
+        )),
+        None => Ok(()),
+    }
+}
+
+/// A LabelSelector in the syntax of `kubectl -l`.
+pub(super) fn selector(marker: &CodeMarker, name: &str) -> Result<Option<Value>, MarkerError> {
+    let Some(text) = marker.one(name)? else {
+        return Ok(None);
+    };
+    parse(text).map(Some).map_err(|why| {
+        marker.error(
+            format!("the selector `{text}` is not understood: {why}"),
+            format!("write it like `{name}=\"app=web,!legacy,tier in (front,back)\"`"),
+        )
+    })
+}
 
 /// A LabelSelector, or why the text is not one.
-pub(super) fn parse(text: &str) -> Result<Value, String> {
+fn parse(text: &str) -> Result<Value, String> {
     let mut selector = LabelSelector::default();
     for part in split(text)? {
         add(part.trim(), &mut selector)?;
@@ -98,7 +175,7 @@ fn check_value(value: &str) -> Result<String, String> {
 }
 
 /// A label's key, or another qualified name: a name, optionally with a subdomain and `/` before it.
-pub(super) fn is_qualified_name(text: &str) -> bool {
+fn is_qualified_name(text: &str) -> bool {
     let is_name = |name: &str| !name.is_empty() && is_label_value(name);
     match text.split_once('/') {
         Some((prefix, name)) => is_subdomain(prefix) && is_name(name),
