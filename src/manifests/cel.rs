@@ -23,7 +23,7 @@ const KNOWN: &str = "\
     null_type optional optional_type sets string strings type uint regex semver quantity url";
 
 /// An expression. Operators are calls of functions named like them, such as `&&` and `?:`, and so are maps: of `{}`
-/// with each key, followed by its value.
+/// with each key, followed by its value. A function after its first argument has its dot: `a.f(b)` calls `.f`.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Expr {
     /// A number, `true`, `false` or `null`.
@@ -37,8 +37,6 @@ pub enum Expr {
     },
     Call {
         function: String,
-        /// Whether the first argument is written before the function: `a.f(b)`.
-        is_method: bool,
         arguments: Vec<Expr>,
     },
     List(Vec<Expr>),
@@ -48,7 +46,6 @@ impl Expr {
     fn call(function: &str, arguments: Vec<Self>) -> Self {
         Self::Call {
             function: function.to_owned(),
-            is_method: false,
             arguments,
         }
     }
@@ -56,23 +53,22 @@ impl Expr {
 
 /// The arguments of a call outside the scope of the names that it binds, these names, and the arguments in their
 /// scope. Only `cel.bind` and macros over the elements of a list or the keys of a map bind names.
-fn scopes<'a>(function: &str, is_method: bool, arguments: &'a [Expr]) -> [&'a [Expr]; 3] {
+fn scopes<'a>(function: &str, arguments: &'a [Expr]) -> [&'a [Expr]; 3] {
     let is_name = |at: usize| matches!(arguments.get(at), Some(Expr::Name(_)));
     let is_of_cel = matches!(arguments, [Expr::Name(name), ..] if name == "cel");
     match (function, arguments.len()) {
-        _ if !is_method => [arguments, &[], &[]],
-        ("bind", 4) if is_of_cel && is_name(1) => {
+        (".bind", 4) if is_of_cel && is_name(1) => {
             [&arguments[2..3], &arguments[1..2], &arguments[3..]]
         }
-        ("all" | "exists" | "exists_one" | "existsOne", 4)
-        | ("transformList" | "transformMap" | "transformMapEntry", 4 | 5)
+        (".all" | ".exists" | ".exists_one" | ".existsOne", 4)
+        | (".transformList" | ".transformMap" | ".transformMapEntry", 4 | 5)
             if is_name(1) && is_name(2) =>
         {
             [&arguments[..1], &arguments[1..3], &arguments[3..]]
         }
-        ("all" | "exists" | "exists_one" | "existsOne" | "filter", 3)
-        | ("map", 3 | 4)
-        | ("optMap" | "optFlatMap", 3)
+        (".all" | ".exists" | ".exists_one" | ".existsOne" | ".filter", 3)
+        | (".map", 3 | 4)
+        | (".optMap" | ".optFlatMap", 3)
             if is_name(1) =>
         {
             [&arguments[..1], &arguments[1..2], &arguments[2..]]
@@ -102,9 +98,8 @@ fn collect<'a>(expression: &'a Expr, bound: &mut Vec<&'a str>, names: &mut Vec<&
         Expr::List(parts) => [parts, &[], &[]],
         Expr::Call {
             function,
-            is_method,
             arguments,
-        } => scopes(function, *is_method, arguments),
+        } => scopes(function, arguments),
     };
     outside.iter().for_each(|part| collect(part, bound, names));
     let before = bound.len();

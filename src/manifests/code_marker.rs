@@ -135,14 +135,10 @@ pub fn parse_all<'m, T>(
     parse: impl Fn(&CodeMarker) -> Result<T, MarkerError>,
     errors: &mut Vec<MarkerError>,
 ) -> Vec<(&'m Location, T)> {
-    let mut parsed = Vec::new();
-    for marker in markers.iter().filter(|marker| marker.kind == kind) {
-        match parse(marker) {
-            Ok(value) => parsed.push((&marker.location, value)),
-            Err(error) => errors.push(error),
-        }
-    }
-    parsed
+    let own = markers.iter().filter(|marker| marker.kind == kind);
+    let mut read = |marker: &CodeMarker| parse(marker).map_err(|error| errors.push(error)).ok();
+    own.filter_map(|marker| Some((&marker.location, read(marker)?)))
+        .collect()
 }
 
 /// The text of the constant that begins with the token `at`: `const NAME: &str = "text";`.

@@ -119,9 +119,8 @@ impl<'a> Estimator<'a> {
             },
             Expr::Call {
                 function,
-                is_method,
                 arguments,
-            } => self.call(function, *is_method, arguments),
+            } => self.call(function, arguments),
         }
     }
 
@@ -129,10 +128,10 @@ impl<'a> Estimator<'a> {
         expressions.iter().map(|one| self.of(one).cost).sum()
     }
 
-    fn call(&mut self, function: &'a str, is_method: bool, arguments: &'a [Expr]) -> Known<'a> {
-        let [outside, names, inside] = scopes(function, is_method, arguments);
+    fn call(&mut self, function: &'a str, arguments: &'a [Expr]) -> Known<'a> {
+        let [outside, names, inside] = scopes(function, arguments);
         match (function, outside, names, inside) {
-            ("bind", [value], [Expr::Name(name)], [body]) => {
+            (".bind", [value], [Expr::Name(name)], [body]) => {
                 let value = self.of(value);
                 let cost = value.cost;
                 self.names.push((name, value));
@@ -146,12 +145,12 @@ impl<'a> Estimator<'a> {
                 self.loop_over(&target, name, function, steps)
             }
             (_, [target], [_, _], _) => Known::costing(self.of(target).cost),
-            ("has", [Expr::Field { of, name }], ..) if !is_method => {
+            ("has", [Expr::Field { of, name }], ..) => {
                 let of = self.of(of);
                 self.field(&of, name);
                 Known::costing(of.cost)
             }
-            ("?:", [condition, then, otherwise], ..) if !is_method => {
+            ("?:", [condition, then, otherwise], ..) => {
                 let [condition, then, otherwise] =
                     [condition, then, otherwise].map(|part| self.of(part).cost);
                 Known::costing(condition + then.max(otherwise))
@@ -164,15 +163,15 @@ impl<'a> Estimator<'a> {
                 let known = known.unwrap_or_default();
                 Known { cost, ..known }
             }
-            _ => self.function(function, is_method, arguments),
+            _ => self.function(function, arguments),
         }
     }
 
     /// A function or an operator; some of them read characters or items.
-    fn function(&mut self, function: &str, is_method: bool, arguments: &'a [Expr]) -> Known<'a> {
+    fn function(&mut self, function: &str, arguments: &'a [Expr]) -> Known<'a> {
         let all: Vec<Known<'a>> = arguments.iter().map(|argument| self.of(argument)).collect();
         let before: Saturating<u64> = all.iter().map(|known| known.cost).sum();
-        let cost = match (function, all.as_slice()) {
+        let cost = match (function.trim_start_matches('.'), all.as_slice()) {
             ("contains", [of, part]) if may_be(of, "string") => {
                 self.read(part, CHARACTER) * self.read(of, CHARACTER)
             }
@@ -198,13 +197,12 @@ impl<'a> Estimator<'a> {
             }
             // A number in the schema has no length.
             ("==" | "!=", [left, right]) if left.schema.or(right.schema).is_some() => Saturating(0),
-            ("&&" | "||", _) if !is_method => Saturating(0),
+            ("&&" | "||", _) => Saturating(0),
             ("{}", _) => Saturating(30),
             _ => Saturating(1),
         };
         let cost = before + cost;
-        let has_endless_result =
-            matches!((function, is_method), ("string", false) | ("format", true));
+        let has_endless_result = matches!(function, "string" | ".format");
         let size = ENDLESS.filter(|_| has_endless_result || cost.0 == u64::MAX);
         Known {
             size,
@@ -221,7 +219,7 @@ impl<'a> Estimator<'a> {
         function: &str,
         steps: &'a [Expr],
     ) -> Known<'a> {
-        let is_optional = function.starts_with("opt");
+        let is_optional = function.starts_with(".opt");
         let items = target.schema.and_then(|schema| object_of(schema, "items"));
         let items = items.filter(|_| !is_optional);
         let of_element = items.map(|items| child(items, target, "[]"));
@@ -229,9 +227,9 @@ impl<'a> Estimator<'a> {
         let steps = self.sum(steps);
         self.names.pop();
         let each = match function {
-            "all" => 3,
-            "exists" => 4,
-            "exists_one" | "existsOne" => 2,
+            ".all" => 3,
+            ".exists" => 4,
+            ".exists_one" | ".existsOne" => 2,
             _ => 12,
         };
         let times = match is_optional {
@@ -239,9 +237,11 @@ impl<'a> Estimator<'a> {
             false => self.read(target, 100),
         };
         Known {
-            schema: target.schema.filter(|_| function == "filter"),
+            schema: target.schema.filter(|_| function == ".filter"),
             path: target.path.clone(),
-            size: target.size.filter(|_| matches!(function, "filter" | "map")),
+            size: target
+                .size
+                .filter(|_| matches!(function, ".filter" | ".map")),
             cost: target.cost + (steps + Saturating(each)) * times,
         }
     }

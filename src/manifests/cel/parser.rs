@@ -128,11 +128,7 @@ impl<'a> Parser<'a> {
                 of = if !is_optional && self.takes("(") {
                     let mut arguments = vec![of];
                     arguments.extend(self.list(")")?);
-                    Expr::Call {
-                        function: name,
-                        is_method: true,
-                        arguments,
-                    }
+                    Expr::call(&format!(".{name}"), arguments)
                 } else {
                     let of = Box::new(of);
                     Expr::Field { of, name }
