@@ -122,11 +122,10 @@ fn version(
     let mut notes = notes(version);
     notes.extend(limits::of(schema));
     text += &fields::about(text_of(schema, "/description"), notes);
-    let of_this = samples
-        .iter()
-        .filter(|(_, sample)| is_of(sample, &api_version, &crd.kind));
-    for (path, sample) in of_this {
-        text += &example(path, sample);
+    for (path, sample) in samples {
+        if is_of(sample, &api_version, &crd.kind) {
+            text += &example(path, sample);
+        }
     }
     let tables = Tables {
         crd,

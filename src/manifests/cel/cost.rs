@@ -58,13 +58,10 @@ pub fn estimate(
         missing: None,
     };
     let cost = estimator.of(expression).cost.0;
-    match estimator.missing {
-        Some(field) => Err(field),
-        None => Ok(Estimate {
-            cost,
-            unbounded: estimator.unbounded,
-        }),
-    }
+    let unbounded = estimator.unbounded;
+    estimator
+        .missing
+        .map_or(Ok(Estimate { cost, unbounded }), Err)
 }
 
 /// What is known about the value of an expression.
@@ -304,9 +301,7 @@ fn element(schema: &Object) -> Option<&Object> {
 
 /// The JSON name of a field whose name Kubernetes escapes in CEL because it is not an identifier.
 fn unescape(name: &str) -> String {
-    let reserved = name
-        .strip_prefix("__")
-        .and_then(|rest| rest.strip_suffix("__"));
+    let reserved = name.strip_prefix("__").and_then(|it| it.strip_suffix("__"));
     if let Some(word) = reserved
         && !word.is_empty()
         && word.bytes().all(|byte| byte.is_ascii_lowercase())

@@ -64,9 +64,8 @@ fn least_bytes(schema: &Object) -> u64 {
                 let length = u64::try_from(name.len()).ok()?;
                 (!schema.contains_key("default")).then(|| length + 4 + least_bytes(schema))
             };
-            2 + texts_of(schema, "required")
-                .filter_map(of_field)
-                .sum::<u64>()
+            let required = texts_of(schema, "required");
+            2 + required.filter_map(of_field).sum::<u64>()
         }
         _ => 1,
     }

@@ -102,15 +102,13 @@ impl<'a> Tables<'a> {
                 schema,
             });
         }
-        let default = field.get("default");
+        let default = field.get("default").map(|value| code(&value.to_string()));
         let is_required = default.is_none() && requires(object.schema, name);
         format!(
             "| {shown} | {} | {} | {} | {} |\n",
             self.kind_of(field, &path, false),
             if is_required { "yes" } else { "" },
-            default
-                .map(|value| code(&value.to_string()))
-                .unwrap_or_default(),
+            default.unwrap_or_default(),
             self.said_of(field, &path).join("<br>")
         )
     }

@@ -123,6 +123,8 @@ fn add(part: &str, selector: &mut LabelSelector) -> Result<(), String> {
             "`{part}` is a comparison, which only selectors of nodes can have"
         ));
     }
+    let check_key = |key: &str| checked(key, is_qualified_name, "key");
+    let check_value = |value: &str| checked(value, is_label_value, "value");
     let (key, operator, values) = if let Some(key) = part.strip_prefix('!') {
         (key, "DoesNotExist", Vec::new())
     } else if let Some((key, value)) = part.split_once("!=") {
@@ -158,19 +160,12 @@ fn add(part: &str, selector: &mut LabelSelector) -> Result<(), String> {
     Ok(())
 }
 
-fn check_key(key: &str) -> Result<String, String> {
-    let key = key.trim();
-    match is_qualified_name(key) {
-        true => Ok(key.to_owned()),
-        false => Err(format!("`{key}` cannot be a label's key")),
-    }
-}
-
-fn check_value(value: &str) -> Result<String, String> {
-    let value = value.trim();
-    match is_label_value(value) {
-        true => Ok(value.to_owned()),
-        false => Err(format!("`{value}` cannot be a label's value")),
+/// A key or a value without the space around it.
+fn checked(text: &str, is_valid: fn(&str) -> bool, what: &str) -> Result<String, String> {
+    let text = text.trim();
+    match is_valid(text) {
+        true => Ok(text.to_owned()),
+        false => Err(format!("`{text}` cannot be a label's {what}")),
     }
 }
 

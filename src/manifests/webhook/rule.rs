@@ -9,8 +9,8 @@ use crate::names::dns;
 use super::super::code_marker::{CodeMarker, MarkerError};
 use super::arguments::did_you_mean;
 
-/// The verbs that webhooks are called for, in upper case as in the API.
-const VERBS: [&str; 5] = ["*", "CONNECT", "CREATE", "DELETE", "UPDATE"];
+/// The verbs that webhooks are called for; the API has them in upper case.
+const VERBS: [&str; 5] = ["create", "update", "delete", "connect", "*"];
 
 pub(super) fn parse(marker: &CodeMarker) -> Result<Value, MarkerError> {
     let groups = words(marker, "groups", |word| {
@@ -26,15 +26,14 @@ pub(super) fn parse(marker: &CodeMarker) -> Result<Value, MarkerError> {
     let resources = marker.list("resources")?;
     check_resources(marker, &resources)?;
     let verbs = words(marker, "verbs", |verb| {
-        let (upper, lower) = (verb.to_ascii_uppercase(), verb.to_ascii_lowercase());
-        let help = match lower.as_str() {
-            _ if VERBS.contains(&upper.as_str()) => return Ok(upper),
+        let help = match verb.to_ascii_lowercase().as_str() {
+            word if VERBS.contains(&word) => return Ok(verb.to_ascii_uppercase()),
             "patch" => "write `update`: it covers patches too".to_owned(),
             "deletecollection" => "write `delete`: it covers collections too".to_owned(),
             "get" | "list" | "watch" => {
                 "webhooks see only `create`, `update`, `delete` and `connect`".to_owned()
             }
-            word => did_you_mean(word, &["create", "update", "delete", "connect", "*"]),
+            word => did_you_mean(word, &VERBS),
         };
         Err(marker.error(format!("no webhook is called for the verb `{verb}`"), help))
     })?;
