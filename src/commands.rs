@@ -23,6 +23,7 @@ pub mod manifests;
 mod moves;
 mod reference;
 pub mod rename;
+mod renamed;
 mod run;
 mod storage;
 mod typed;

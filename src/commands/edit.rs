@@ -1,25 +1,21 @@
 //! `kbr edit`: changes the layout of a project, and moves its owner's code along. A new name of the project is in
 //! [`super::rename::project`].
 //!
-//! The scaffolds of the project models before and after determine where each file must be.
-//! [`crate::modules`] moves Rust modules and rewrites the paths to them; other files are renamed. No name
-//! of an object in a cluster changes: a controller keeps its name as an explicit one, and a role for
-//! people keeps the name in its file. Pure, except for the formatter that it is given.
+//! The files change as described in [`crate::commands::renamed`]. No name of an object in a cluster changes: a
+//! controller keeps its name as an explicit one, and a role for people keeps the name in its file. Pure, except for
+//! the formatter that it is given.
 
 pub mod error;
-mod rust;
-
-use std::collections::BTreeMap;
 
 use crate::cli::EditArgs;
 use crate::commands::beside;
 use crate::commands::error::{Error, Result};
-use crate::commands::lines::{self, Line};
-use crate::commands::moves::{self, Format};
-use crate::commands::wanted::{Wanted, rewrite};
+use crate::commands::moves::Format;
+use crate::commands::renamed::Renamed;
+use crate::commands::wanted::Wanted;
+use crate::commands::words::Words;
 use crate::layout::{self, Place};
 use crate::marker::ScaffoldMarker;
-use crate::modules::Moved;
 use crate::plan::Change;
 use crate::project::{PROJECT_FILE, Project};
 use crate::scaffold::{self, Part, What};
@@ -37,16 +33,10 @@ pub fn plan(project: &Project, args: &EditArgs, tree: &Tree, format: Format<'_>)
         check(&after)?;
         keep_names(project, &mut after)?;
     }
-    let (old, new) = (scaffold::of(project), scaffold::of(&after));
-    let lines = lines::renamed(kept(&old).zip(kept(&new)));
-    let moved = moves::moved(project, &after, &moves::sources(tree))?;
-    let mut changes = files(&moved, &lines, tree, format)?;
-    changes.extend(roles(&old, &new, &lines, tree)?);
-    changes.extend(rust::around(project, &after, &old, &new, &moved, tree)?);
-    changes.push(scaffold::crdgen(&after));
+    let (words, pairs) = (Words::default(), pairs(project, &after));
+    let mut renamed = Renamed::of(project, &after, &words, &pairs, Vec::new(), tree)?;
+    let changes = renamed.changes(&mut after, tree, format);
     let warnings = warnings(&changes, tree);
-    moves::deleted(&places(project, &after), tree, &mut after.files);
-    after.sort();
     Ok(Wanted::of(after, changes, warnings))
 }
 
@@ -92,71 +82,34 @@ fn keep_names(before: &Project, after: &mut Project) -> Result<()> {
     Ok(())
 }
 
-/// The parts that exist in every layout, in the same order: roles for people, lines that list these roles,
-/// and registrations.
-fn kept(parts: &[Part]) -> impl Iterator<Item = &Part> {
-    parts.iter().filter(|part| match &part.what {
-        What::File { .. } => part.path.starts_with(layout::RBAC),
-        What::Given => false,
-        What::Line { marker, .. } => matches!(
-            marker,
-            ScaffoldMarker::Controllers | ScaffoldMarker::RbacResources | ScaffoldMarker::Webhooks
-        ),
-    })
-}
-
-/// The moved files, with their registrations in order; files that were formatted are formatted again.
-fn files(
-    moved: &Moved,
-    lines: &BTreeMap<&str, Vec<Line>>,
-    tree: &Tree,
-    format: Format<'_>,
-) -> Result<Vec<Change>> {
-    let files = moved.files.iter().map(|file| {
-        let was = tree.text(&file.from).unwrap_or_default();
-        let text = match lines.get(&*file.from) {
-            Some(lines) => lines::in_order(&file.to, was, &file.text, lines)?,
-            None => file.text.clone(),
-        };
-        Ok(moves::moved_file(&file.from, &file.to, was, text, format))
-    });
-    files.collect()
-}
-
-/// The roles for people under their new file names, and the kustomization that lists them.
-fn roles(
-    old: &[Part],
-    new: &[Part],
-    lines: &BTreeMap<&str, Vec<Line>>,
-    tree: &Tree,
-) -> Result<Vec<Change>> {
-    let pairs = kept(old).zip(kept(new));
-    let moved = pairs.filter(|(old, new)| old.path != new.path);
-    let moved = moved.filter_map(|(old, new)| {
-        let text = tree.text(&old.path)?;
-        Some(Change::Rewrite {
-            from: old.path.clone(),
-            path: new.path.clone(),
-            text: text.to_owned(),
-        })
-    });
-    let mut changes: Vec<Change> = moved.collect();
-    let path = layout::RBAC_KUSTOMIZATION;
-    if let (Some(lines), Some(was)) = (lines.get(path), tree.text(path)) {
-        changes.push(rewrite(path, lines::in_order(path, was, was, lines)?));
-    }
-    Ok(changes)
-}
-
-/// Old and new path of each file of a resource that moves. Both models have the same files, in the same order.
-fn places(before: &Project, after: &Project) -> Vec<(String, String)> {
-    let paths = |project: &Project| {
+/// The parts that exist in every layout, each with what it becomes: the files of resources, registrations, and the
+/// lines that list roles for people.
+fn pairs(before: &Project, after: &Project) -> Vec<(Part, Part)> {
+    let parts = |project: &Project| {
         let resources = project.resources.iter();
         let files = resources.flat_map(|it| scaffold::files_of(project, it));
-        files.map(|part| part.path).collect::<Vec<_>>()
+        let is_kept = |marker| {
+            matches!(
+                marker,
+                ScaffoldMarker::Controllers
+                    | ScaffoldMarker::RbacResources
+                    | ScaffoldMarker::Webhooks
+            )
+        };
+        let lines = scaffold::of(project).into_iter();
+        let lines =
+            lines.filter(|part| matches!(part.what, What::Line { marker, .. } if is_kept(marker)));
+        files.chain(lines).collect::<Vec<_>>()
     };
-    let pairs = paths(before).into_iter().zip(paths(after));
-    pairs.filter(|(old, new)| old != new).collect()
+    let pairs = parts(before).into_iter().zip(parts(after));
+    let pairs = pairs.map(|(old, mut new)| {
+        // A role keeps its name, and so its text.
+        if old.path.starts_with(layout::RBAC) && matches!(old.what, What::File(_)) {
+            new.what = old.what.clone();
+        }
+        (old, new)
+    });
+    pairs.collect()
 }
 
 /// Warnings about other files that still refer to a path that no longer exists.

@@ -16,9 +16,7 @@ pub struct Line {
 }
 
 /// The lines that differ between old and new parts, by file.
-pub fn renamed<'a>(
-    pairs: impl Iterator<Item = (&'a Part, &'a Part)>,
-) -> BTreeMap<&'a str, Vec<Line>> {
+pub fn renamed(pairs: &[(Part, Part)]) -> BTreeMap<&str, Vec<Line>> {
     let mut lines: BTreeMap<&str, Vec<Line>> = BTreeMap::new();
     for (old, new) in pairs {
         if let What::Line { marker, fragment } = &old.what

@@ -7,7 +7,6 @@ use std::collections::BTreeMap;
 
 use crate::layout::{self, Folder, Place};
 use crate::modules::{self, Crate, Declaration, Move, MoveError, Moved};
-use crate::plan::Change;
 use crate::project::{Admission, Project, Resource};
 use crate::scaffold;
 use crate::tree::Tree;
@@ -179,16 +178,6 @@ fn webhooks(old: &Resource, new: &Resource) -> Vec<(Resource, Resource, &'static
     all
 }
 
-/// Moves the hash of each file that its owner deleted to the path that the file would have now.
-pub fn deleted(places: &[(String, String)], tree: &Tree, hashes: &mut BTreeMap<String, String>) {
-    let is_deleted = |(old, _): &&(String, String)| tree.text(old).is_none();
-    for (old, new) in places.iter().filter(is_deleted) {
-        if let Some(hash) = hashes.remove(old) {
-            hashes.insert(new.clone(), hash);
-        }
-    }
-}
-
 /// The text of a moved declaration as its owner wrote it, if it corresponds to that line of the scaffold in
 /// that file.
 pub fn declaration<'a>(moved: &'a Moved, path: &str, line: &str) -> Option<&'a str> {
@@ -214,14 +203,4 @@ fn file_of(declaration: &Declaration) -> String {
     }
     let folder = root.rsplit_once('/').map_or("", |(folder, _)| folder);
     format!("{folder}/{}.rs", declaration.parent.replace("::", "/"))
-}
-
-/// Moves a file of the user. The new text is formatted if it is Rust, was formatted, and has changed.
-pub fn moved_file(from: &str, path: &str, was: &str, text: String, format: Format<'_>) -> Change {
-    let is_rust = path.ends_with(".rs") && text != was;
-    Change::Rewrite {
-        from: from.to_owned(),
-        path: path.to_owned(),
-        text: if is_rust { format(was, text) } else { text },
-    }
 }

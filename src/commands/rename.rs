@@ -1,12 +1,11 @@
 //! `kbr rename`: renames a kind, a version or a group of the project.
 //!
 //! A module for each checks the command against the project model: what to rename, and whether it can have
-//! that name. [`files`] changes the files, [`crate::commands::words`] the names in code. For a cluster, the renamed resource
+//! that name. [`crate::commands::renamed`] changes the files, [`crate::commands::words`] the names in code. For a cluster, the renamed resource
 //! is a new one: [`cluster`] explains what that means. Pure, except for the formatter that it is given.
 
 mod cluster;
 pub mod error;
-mod files;
 mod group;
 mod kind;
 pub mod project;
@@ -18,6 +17,7 @@ use crate::cli::Rename;
 use crate::commands::beside;
 use crate::commands::error::{Error, Result};
 use crate::commands::moves::{self, Format};
+use crate::commands::renamed::{Renamed, changed};
 use crate::commands::storage;
 use crate::commands::wanted::{Wanted, generated};
 use crate::commands::words::{self, Words};
@@ -43,11 +43,9 @@ pub fn plan(project: &Project, args: &Rename, tree: &Tree, format: Format<'_>) -
     };
     check_types(&words, tree)?;
     let crds = crds(project, &after, tree);
-    let mut renamed = files::Renamed::of(project, &after, &words, Vec::new(), tree)?;
-    let mut changes = renamed.changes(tree, format);
-    moves::deleted(&renamed.places, tree, &mut after.files);
-    after.sort();
-    changes.push(scaffold::crdgen(&after));
+    let pairs = scaffold::pairs(project, &after);
+    let mut renamed = Renamed::of(project, &after, &words, &pairs, Vec::new(), tree)?;
+    let mut changes = renamed.changes(&mut after, tree, format);
     changes.extend(crds);
     let mut warnings = renamed.left(project, &words, tree);
     warnings.extend(of_cluster);
@@ -97,15 +95,6 @@ fn crds(before: &Project, after: &Project, tree: &Tree) -> Vec<Change> {
     let files: BTreeSet<String> = own.map(|(old, _)| storage::crd_file(old)).collect();
     let changes = files.iter().filter_map(|path| generated(path, tree));
     changes.collect()
-}
-
-/// The resources that change, before and after.
-fn changed<'a>(
-    before: &'a Project,
-    after: &'a Project,
-) -> impl Iterator<Item = (&'a Resource, &'a Resource)> {
-    let both = before.resources.iter().zip(&after.resources);
-    both.filter(|(old, new)| old.gvk() != new.gvk())
 }
 
 /// Every reason why something cannot have its new name in the project `beside`.

@@ -1,10 +1,11 @@
 //! Renames an API group with all of its kinds. Pure.
 
-use super::{Requested, cannot_be, changed, cluster, refused, unknown, webhook_names};
+use super::{Requested, cannot_be, cluster, refused, unknown, webhook_names};
 use crate::cli::RenameGroupArgs;
 use crate::commands::beside;
 use crate::commands::error::{Error, Result};
 use crate::commands::rename::error::RenameError;
+use crate::commands::renamed::changed;
 use crate::commands::typed::group;
 use crate::commands::words::Words;
 use crate::names::Group;

@@ -1,9 +1,10 @@
 //! Renames a kind in all of its versions. Pure.
 
-use super::{Requested, changed, cluster, refused, unknown, webhook_names};
+use super::{Requested, cluster, refused, unknown, webhook_names};
 use crate::cli::RenameKindArgs;
 use crate::commands::error::{Error, Result};
 use crate::commands::rename::error::RenameError;
+use crate::commands::renamed::changed;
 use crate::commands::typed::group;
 use crate::commands::words::Words;
 use crate::names::{ControllerName, Plural, pluralize};

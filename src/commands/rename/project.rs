@@ -3,12 +3,12 @@
 //! It works like the other renames: each file is rendered with the old name and with the new
 //! one, and paths are rewritten token by token. Pure.
 
-use super::files::Renamed;
 use crate::commands::beside;
 use crate::commands::edit::error::EditError;
 use crate::commands::error::Result;
 use crate::commands::initial;
-use crate::commands::moves::{self, Format};
+use crate::commands::moves::Format;
+use crate::commands::renamed::Renamed;
 use crate::commands::wanted::Wanted;
 use crate::commands::words::Words;
 use crate::lock::{self, Lock};
@@ -54,16 +54,14 @@ pub fn plan(
         after.rename(old.as_str(), name.as_str());
         [before, after].map(|lock| (lock::PATH.to_owned(), lock.to_string()))
     }));
-    let mut renamed = Renamed::of(project, &after, &words, texts, tree)?;
-    let mut changes = renamed.changes(tree, format);
-    moves::deleted(&renamed.places, tree, &mut after.files);
+    let pairs = scaffold::pairs(project, &after);
+    let mut renamed = Renamed::of(project, &after, &words, &pairs, texts, tree)?;
+    let changes = renamed.changes(&mut after, tree, format);
     // Cargo has added packages to the lock file that kbr rendered.
     let rendered = |name: &ProjectName| hash(&lock::render(name.as_str()));
     if after.files.get(lock::PATH) == Some(&rendered(old)) {
         after.files.insert(lock::PATH.to_owned(), rendered(name));
     }
-    after.sort();
-    changes.push(scaffold::crdgen(&after));
     let mut warnings = Vec::new();
     if after.project_name != *old {
         warnings.extend(renamed.left(project, &words, tree));

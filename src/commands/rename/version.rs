@@ -1,9 +1,10 @@
 //! Renames a version of one kind, or of all kinds of a group that have it. Pure.
 
-use super::{Requested, changed, cluster, refused, unknown, webhook_names};
+use super::{Requested, cluster, refused, unknown, webhook_names};
 use crate::cli::RenameVersionArgs;
 use crate::commands::error::{Error, Result};
 use crate::commands::rename::error::RenameError;
+use crate::commands::renamed::changed;
 use crate::commands::typed::{group, named};
 use crate::commands::words::Words;
 use crate::project::{CoreType, Project, Resource};

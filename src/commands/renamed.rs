@@ -1,15 +1,14 @@
-//! How the files of a renamed kind, version or group change.
+//! How the files of a project change with its model: something is renamed, or the layout is another.
 //!
-//! Each file of the scaffold is rendered with the old name and with the new one. Where the user's file has
+//! Each file of the scaffold is rendered from the old model and from the new one. Where the user's file has
 //! the old version of lines that differ, they are replaced with the new version. So an unedited file becomes what it
-//! would be if it had always had that name, and in an edited one everything else stays. Paths to modules are
+//! would be if it had always been so, and in an edited one everything else stays. Paths to modules are
 //! rewritten before that; [`mod@around`] handles modules that leave others behind. Pure.
 
 mod around;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::changed;
 use crate::commands::error::Result;
 use crate::commands::lines;
 use crate::commands::moves::{self, Format};
@@ -17,10 +16,10 @@ use crate::commands::words::Words;
 use crate::error::join;
 use crate::layout::{self, Place};
 use crate::plan::{Change, is_generated};
-use crate::project::{PROJECT_FILE, Project};
-use crate::scaffold;
+use crate::project::{PROJECT_FILE, Project, Resource};
+use crate::scaffold::{self, Part};
 use crate::tree::Tree;
-use around::Lines;
+use around::Around;
 
 /// The new path and text of each file, by its old path.
 type Files = BTreeMap<String, (String, String)>;
@@ -28,26 +27,36 @@ type Files = BTreeMap<String, (String, String)>;
 /// A file of the scaffold: its path and text before and after.
 type Pair = [(String, String); 2];
 
-/// The files of a project in which something is renamed.
+/// The resources whose types have another name, before and after. Both models have the same resources, in the same
+/// order.
+pub fn changed<'a>(
+    before: &'a Project,
+    after: &'a Project,
+) -> impl Iterator<Item = (&'a Resource, &'a Resource)> {
+    let both = before.resources.iter().zip(&after.resources);
+    both.filter(|(old, new)| old.gvk() != new.gvk())
+}
+
+/// The files of a project whose model changes.
 pub struct Renamed {
     files: Files,
     /// Old and new path of each file of the scaffold that moves, whether it exists or not.
-    pub places: Vec<(String, String)>,
+    places: Vec<(String, String)>,
     /// Changes that add and remove modules and lines.
     around: Vec<Change>,
 }
 
 impl Renamed {
-    /// The resources of both models must be in the same order. `init` contains the files from `kbr init`, if
-    /// they change.
+    /// The resources of both models must be in the same order. `pairs` are the parts of the scaffold that both have,
+    /// and `init` the files from `kbr init`, if they change.
     pub fn of(
         before: &Project,
         after: &Project,
         words: &Words,
+        pairs: &[(Part, Part)],
         init: Vec<Pair>,
         tree: &Tree,
     ) -> Result<Self> {
-        let pairs = scaffold::pairs(before, after);
         let sources = moves::sources(tree);
         let moved = moves::moved(before, after, &sources)?;
         let is_ours = |path: &str, text: &str| {
@@ -89,14 +98,13 @@ impl Renamed {
                 places.push((old_path, new_path));
             }
         }
-        let around = Lines::of(&pairs, before, after, &files);
-        let renamed = around.renamed.iter().map(|(old, new)| (old, new));
-        for (path, lines) in lines::renamed(renamed) {
+        let around = Around::of(pairs, before, after, &files);
+        for (path, lines) in lines::renamed(&around.renamed) {
             if let (Some(was), Some((_, text))) = (tree.text(path), files.get_mut(path)) {
                 *text = lines::in_order(path, was, text, &lines)?;
             }
         }
-        let around = around.changes(&pairs, (before, after), &moved, &mut files)?;
+        let around = around.changes((before, after), &places, &moved, &mut files)?;
         Ok(Self {
             files,
             places,
@@ -104,24 +112,34 @@ impl Renamed {
         })
     }
 
-    /// The files that change; those that were formatted are formatted again.
-    pub fn changes(&mut self, tree: &Tree, format: Format<'_>) -> Vec<Change> {
+    /// The files that change. Rust files that were formatted are formatted again. In PROJECT, a file that its owner
+    /// deleted has its new path.
+    pub fn changes(&mut self, after: &mut Project, tree: &Tree, format: Format<'_>) -> Vec<Change> {
         let mut changes = Vec::new();
         for (from, (path, text)) in &mut self.files {
             let was = tree.text(from).unwrap_or_default();
             if from == path && text == was {
                 continue;
             }
-            let change = moves::moved_file(from, path, was, std::mem::take(text), format);
-            if let Change::Rewrite {
-                text: formatted, ..
-            } = &change
-            {
-                text.clone_from(formatted);
+            if path.ends_with(".rs") && text != was {
+                *text = format(was, std::mem::take(text));
             }
-            changes.push(change);
+            changes.push(Change::Rewrite {
+                from: from.clone(),
+                path: path.clone(),
+                text: text.clone(),
+            });
         }
-        changes.extend(self.around.iter().cloned());
+        changes.append(&mut self.around);
+        for (old, new) in &self.places {
+            if tree.text(old).is_none()
+                && let Some(hash) = after.files.remove(old)
+            {
+                after.files.insert(new.clone(), hash);
+            }
+        }
+        after.sort();
+        changes.push(scaffold::crdgen(after));
         changes
     }
 

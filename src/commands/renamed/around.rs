@@ -1,0 +1,108 @@
+//! The surroundings of files that move: lines of the scaffold, and modules that only contain others.
+//!
+//! A version's or a group's module moves as a whole if everything in it moves. If something stays,
+//! or its new place is taken, single modules leave it: then their lines move to other files, and the module
+//! around them is added or removed with the scaffold. Pure.
+
+use std::collections::BTreeSet;
+
+use super::Files;
+use crate::commands::error::Result;
+use crate::commands::moves;
+use crate::commands::wanted::insert;
+use crate::modules::{MoveError, Moved};
+use crate::plan::Change;
+use crate::project::Project;
+use crate::scaffold::{self, Part, What};
+
+/// How the scaffold differs from the old one with its files at their new places.
+pub struct Around {
+    /// Lines that change within their files, before and after.
+    pub renamed: Vec<(Part, Part)>,
+    removed: Vec<Part>,
+    added: Vec<Part>,
+}
+
+impl Around {
+    pub fn of(pairs: &[(Part, Part)], before: &Project, after: &Project, files: &Files) -> Self {
+        let moved = |part: &Part| Part {
+            path: match files.get(&part.path) {
+                Some((place, _)) => place.clone(),
+                None => part.path.clone(),
+            },
+            what: part.what.clone(),
+        };
+        let existing: Vec<Part> = scaffold::of(before).iter().map(moved).collect();
+        let wanted = scaffold::of(after);
+        let removed = scaffold::without(existing.clone(), &wanted);
+        let added = scaffold::without(wanted, &existing);
+        let [gone, new] = [&removed, &added]
+            .map(|parts| parts.iter().map(Part::identity).collect::<BTreeSet<_>>());
+        let is_renamed = |(old, now): &&(Part, Part)| {
+            let old = moved(old);
+            old.path == now.path && gone.contains(&old.identity()) && new.contains(&now.identity())
+        };
+        let renamed: Vec<(Part, Part)> = pairs.iter().filter(is_renamed).cloned().collect();
+        let (olds, news): (Vec<Part>, Vec<Part>) = renamed
+            .iter()
+            .map(|(old, new)| (moved(old), new.clone()))
+            .unzip();
+        Self {
+            renamed,
+            removed: scaffold::without(removed, &olds),
+            added: scaffold::without(added, &news),
+        }
+    }
+
+    /// Removes lines and empty modules from `files`; returns the other additions and removals. Refuses to remove a
+    /// module that contains code of the user. A file whose old one at one of `places` was deleted is not added.
+    pub fn changes(
+        &self,
+        (before, after): (&Project, &Project),
+        places: &[(String, String)],
+        moved: &Moved,
+        files: &mut Files,
+    ) -> Result<Vec<Change>> {
+        for part in &self.removed {
+            let texts = files.values_mut().filter(|(path, _)| *path == part.path);
+            for (_, text) in texts {
+                if let What::Line { marker, fragment } = &part.what
+                    && let Some(without) = marker.remove(text, fragment)
+                {
+                    *text = without;
+                }
+            }
+        }
+        let mut changes = Vec::new();
+        let taken: BTreeSet<&str> = files.values().map(|(to, _)| to.as_str()).collect();
+        let is_missing = |path: &str| {
+            let mut from = places.iter().filter(|(_, to)| to == path).peekable();
+            let is_new = from.peek().is_none();
+            is_new || !taken.contains(path) && from.any(|(from, _)| files.contains_key(from))
+        };
+        // The file of a module comes before the lines in it.
+        for part in &self.added {
+            let path = part.path.as_str();
+            if let What::Line { marker, fragment } = &part.what {
+                let owners = moves::declaration(moved, path, fragment);
+                changes.push(insert(path, *marker, owners.unwrap_or(fragment)));
+            } else if is_missing(path) {
+                changes.extend(part.change(after, false));
+            }
+        }
+        for part in &self.removed {
+            let path = part.path.clone();
+            if let Some(scaffolded) = part.text(before)
+                && let Some((place, text)) = files.get(&path)
+                && *place == path
+            {
+                if *text != scaffolded {
+                    return Err(MoveError::Edited { path }.into());
+                }
+                files.remove(&path);
+                changes.push(Change::Remove { path });
+            }
+        }
+        Ok(changes)
+    }
+}
