@@ -26,7 +26,7 @@ use crate::templates::{
 
 pub use api::type_files;
 pub use controller::controller_files;
-pub use webhook::{CONVERTER, admission_files, conversion_files, part, webhook_name};
+pub use webhook::{admission_files, conversion_files, webhook_name};
 
 /// A file of the scaffold, or a line in one.
 #[derive(Debug, Clone)]

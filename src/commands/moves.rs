@@ -7,12 +7,19 @@ use std::collections::BTreeMap;
 
 use crate::layout::{self, Folder, Place};
 use crate::modules::{self, Crate, Declaration, Move, MoveError, Moved};
-use crate::project::{Admission, Project, Resource};
+use crate::project::Project;
 use crate::scaffold;
 use crate::tree::Tree;
 
 /// Formats the new text of a Rust file, given the old text.
 pub type Format<'a> = &'a dyn Fn(&str, String) -> String;
+
+const FOLDERS: [Folder; 4] = [
+    Folder::Api,
+    Folder::Controllers,
+    Folder::Tests,
+    Folder::Webhooks,
+];
 
 /// The Rust files that move, or that refer to a module that moves.
 pub fn moved(
@@ -119,61 +126,37 @@ impl Moving {
 }
 
 /// Every module that contains code of a resource; modules of versions and groups appear once for
-/// each resource.
+/// each file in them.
 fn modules_of(before: &Project, after: &Project) -> Vec<Moving> {
     // A version's module with webhooks of several groups moves with the project's own group.
     let mut resources: Vec<_> = before.resources.iter().zip(&after.resources).collect();
     resources.sort_by_key(|(old, _)| !old.is_own());
     let mut all: Vec<Moving> = Vec::new();
     for (old, new) in resources {
-        let (from, to) = (Place::of(before, old), Place::of(after, new));
-        let own = |folder: Folder, files: [String; 2]| {
-            let group = [&from, &to].map(|place| place.group_file(folder));
-            let group = Moving::of(Level::Group, folder, group);
-            let own = Moving::of(Level::Own, folder, files.map(Some));
-            group.into_iter().chain(own)
-        };
-        if old.is_own() {
-            let version = [from.version_module(), to.version_module()].map(Some);
-            all.extend(Moving::of(Level::Version, Folder::Api, version));
-            all.extend(own(Folder::Api, [from.types(), to.types()]));
+        let places = [Place::of(before, old), Place::of(after, new)];
+        let files = scaffold::files_of(before, old).into_iter();
+        for (was, now) in files.zip(scaffold::files_of(after, new)) {
+            let files = [was.path, now.path];
+            let mut folders = FOLDERS.into_iter();
+            let Some(folder) = folders.find(|it| it.module(&files[0]).is_some()) else {
+                continue;
+            };
+            let group = places.each_ref().map(|place| place.group_file(folder));
+            all.extend(Moving::of(Level::Group, folder, group));
+            if matches!(folder, Folder::Api | Folder::Webhooks) {
+                let version = files.each_ref().map(|file| {
+                    let (version, _) = file.rsplit_once('/')?;
+                    Some(format!("{version}.rs"))
+                });
+                all.extend(Moving::of(Level::Version, folder, version));
+            }
+            let mut own = Moving::of(Level::Own, folder, files.map(Some));
             // A macro generates the kind there.
-            if let Some(types) = all.last_mut() {
+            if let (Some(types), Folder::Api) = (&mut own, folder) {
                 types.module.makes.push(old.kind.to_string());
             }
+            all.extend(own);
         }
-        for (name, now) in old.controllers.iter().zip(&new.controllers) {
-            let (name, now) = (name.as_ref(), now.as_ref());
-            let controllers = [from.controller(name), to.controller(now)];
-            all.extend(own(Folder::Controllers, controllers));
-            let tests = [from.controller_test(name), to.controller_test(now)];
-            all.extend(own(Folder::Tests, tests));
-        }
-        for (old, new, part) in webhooks(old, new) {
-            let (from, to) = (Place::of(before, &old), Place::of(after, &new));
-            let version = [from.webhook_version_module(), to.webhook_version_module()].map(Some);
-            all.extend(Moving::of(Level::Version, Folder::Webhooks, version));
-            let webhooks = [from.webhook(part), to.webhook(part)];
-            all.extend(own(Folder::Webhooks, webhooks));
-            let tests = [from.webhook_test(part), to.webhook_test(part)];
-            all.extend(own(Folder::Tests, tests));
-        }
-    }
-    all
-}
-
-/// Every webhook of a resource: the resource in the version of the webhook, before and after, and the part.
-fn webhooks(old: &Resource, new: &Resource) -> Vec<(Resource, Resource, &'static str)> {
-    let webhooks = old.webhooks();
-    let admissions = Admission::ALL.into_iter().filter(|it| webhooks.has(*it));
-    let mut all: Vec<_> = admissions
-        .map(|admission| (old.clone(), new.clone(), scaffold::part(admission)))
-        .collect();
-    for (spoke, now) in webhooks.spoke.iter().zip(new.webhooks().spoke) {
-        let (mut old, mut new) = (old.clone(), new.clone());
-        old.version = spoke.clone();
-        new.version = now;
-        all.push((old, new, scaffold::CONVERTER));
     }
     all
 }

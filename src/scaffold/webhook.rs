@@ -35,10 +35,10 @@ const SWITCHED_ON: [(ScaffoldMarker, &str); 4] = [
 ];
 
 /// The part of the names of a conversion's modules.
-pub const CONVERTER: &str = "converter";
+const CONVERTER: &str = "converter";
 
 /// The part of the names of a webhook's modules that says what the webhook does.
-pub fn part(admission: Admission) -> &'static str {
+fn part(admission: Admission) -> &'static str {
     match admission {
         Admission::Defaulting => "defaulter",
         Admission::Validation => "validator",
