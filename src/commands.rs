@@ -48,7 +48,7 @@ use crate::tree::Tree;
 use crate::{completion, toolchain};
 use compile::Compiled;
 use create_api::Parts;
-use folder::{folder_name, from_here, load, load_earlier, project_above};
+use folder::{folder_name, from_here, load, project_above};
 use moves::Format;
 use run::Run;
 use wanted::Wanted;
@@ -60,7 +60,7 @@ pub fn run(cli: Cli, report: &Report) -> Result<()> {
     if cli.command.plans() && run.is_finished()? {
         return match cli.command {
             Command::Update(_) => {
-                let (project, tree) = load_earlier(root)?;
+                let (project, tree) = load(root, Project::parse_earlier)?;
                 resolved(&project, &tree)
             }
             _ => Ok(()),
@@ -111,7 +111,7 @@ pub fn run(cli: Cli, report: &Report) -> Result<()> {
 
 /// Changes the project as `plan` says, and its dependencies if the types of other operators need others.
 fn change(run: &Run, plan: impl FnOnce(&Project, &Tree) -> Result<Wanted>) -> Result<()> {
-    let (project, tree) = load(&run.root)?;
+    let (project, tree) = load(&run.root, Project::parse)?;
     let wanted = plan(&project, &tree)?;
     let wanted = dependencies::change(&run.root, &project, wanted, &tree)?;
     run.end(&tree, wanted)
@@ -134,7 +134,7 @@ fn edited(project: &Project, args: &EditArgs, tree: &Tree, format: Format<'_>) -
 
 fn update(args: &UpdateArgs, run: &Run) -> Result<()> {
     let root = &run.root;
-    let (project, tree) = load_earlier(root)?;
+    let (project, tree) = load(root, Project::parse_earlier)?;
     resolved(&project, &tree)?;
     let undo = from_here(root, UNDO);
     let must_be_clean = run.mode == Mode::Apply && !args.allow_dirty;
@@ -171,7 +171,7 @@ fn resolved(project: &Project, tree: &Tree) -> Result<()> {
 }
 
 fn manifests(args: &ManifestsArgs, color: Color, run: &Run) -> Result<()> {
-    let (project, tree) = load(&run.root)?;
+    let (project, tree) = load(&run.root, Project::parse)?;
     let git_ref = args.against.as_deref();
     let old = git_ref.map(|git_ref| against::old(&run.root, git_ref));
     let old = old.transpose()?;
@@ -196,11 +196,11 @@ fn manifests(args: &ManifestsArgs, color: Color, run: &Run) -> Result<()> {
 }
 
 fn docs(color: Color, run: &Run) -> Result<()> {
-    let (project, tree) = load(&run.root)?;
+    let (project, tree) = load(&run.root, Project::parse)?;
     let Some(compiled) = Compiled::of(project, tree, "kbr docs", color, run)? else {
         return Ok(());
     };
-    let mut wanted = docs::plan(compiled.types, &compiled.tree);
+    let mut wanted = docs::plan(&compiled.types, &compiled.tree);
     wanted.warnings.extend(compiled.warning);
     run.end(&compiled.tree, wanted)
 }

@@ -15,8 +15,7 @@ use crate::tree::Tree;
 pub struct Compiled {
     pub project: Project,
     pub tree: Tree,
-    /// `None` if the project has no types.
-    pub types: Option<Types>,
+    pub types: Types,
     /// Says that crdgen was rewritten.
     pub warning: Option<String>,
 }
@@ -40,14 +39,15 @@ impl Compiled {
             }
             warning = wanted.warnings.first().cloned();
             write_crdgen(wanted, &tree, run)?;
-            (project, tree) = load(&run.root)?;
+            (project, tree) = load(&run.root, Project::parse)?;
         }
-        let types = || {
+        let types = if has_types {
             let printed = toolchain::crdgen(&run.root, color, run.mode != Mode::Apply);
             let printed = printed.map_err(|error| types::explained(error, &tree))?;
-            Types::of(&project, &printed, &tree)
+            Types::of(&project, &printed, &tree)?
+        } else {
+            Types::default()
         };
-        let types = has_types.then(types).transpose()?;
         Ok(Some(Self {
             project,
             tree,

@@ -8,14 +8,13 @@ use crate::plan::Change;
 use crate::tree::Tree;
 
 /// The reference of the compiled types; if there are none, it is removed.
-pub fn plan(types: Option<Types>, tree: &Tree) -> Wanted {
+pub fn plan(types: &Types, tree: &Tree) -> Wanted {
     let path = layout::API_REFERENCE.to_owned();
-    let crds = types.unwrap_or_default().crds;
-    let change = match reference(&crds, tree) {
+    let change = match reference(&types.crds, tree) {
         Some(text) => Some(Change::Generate { path, text }),
         None => generated(tree).map(|_| Change::Remove { path }),
     };
-    let has_types = !crds.is_empty();
+    let has_types = !types.crds.is_empty();
     let warning = "PROJECT has no API types of its own: there is nothing to describe";
     Wanted {
         changes: change.into_iter().collect(),

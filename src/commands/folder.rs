@@ -59,17 +59,8 @@ pub fn older(tree: &Tree) -> Option<String> {
     })
 }
 
-/// Loads the project at `root` and its files.
-pub fn load(root: &Path) -> Result<(Project, Tree)> {
-    load_with(root, Project::parse)
-}
-
-/// Like [`load`], for a project that must be updated before any other command works.
-pub fn load_earlier(root: &Path) -> Result<(Project, Tree)> {
-    load_with(root, Project::parse_earlier)
-}
-
-fn load_with(
+/// Loads the project at `root` and its files; `parse` is one of the functions of [`Project`].
+pub fn load(
     root: &Path,
     parse: fn(&str) -> Result<Project, ProjectError>,
 ) -> Result<(Project, Tree)> {

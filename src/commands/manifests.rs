@@ -10,7 +10,6 @@ mod types;
 
 use std::collections::BTreeSet;
 
-use self::types::{CrdFile, FromTypes};
 use crate::cli::ManifestsArgs;
 use crate::commands::error::Result;
 use crate::commands::reference;
@@ -18,7 +17,6 @@ use crate::commands::storage;
 use crate::commands::types::Types;
 use crate::commands::wanted::{Wanted, resources_of};
 use crate::layout;
-use crate::manifests::source::Remark;
 use crate::manifests::{self, MarkerError, Watched, code_marker, rbac, webhook};
 use crate::plan::{Change, is_generated};
 use crate::project::Project;
@@ -92,40 +90,25 @@ pub fn plan(
     project: &Project,
     args: &ManifestsArgs,
     made: FromMarkers,
-    types: Option<Types>,
+    mut types: Types,
     tree: &Tree,
 ) -> Result<Wanted> {
-    let Types {
-        crds,
-        remarks,
-        scopes,
-    } = types.unwrap_or_default();
-    let stale = reference::stale(&crds, tree);
-    let types = types::from_types(project, crds, args.max_desc_len);
-    let (scoped, followers) = scopes.unzip();
+    let stale = reference::stale(&types.crds, tree);
+    let (scoped, followers) = types.scopes.take().unzip();
+    let (mut files, of_types) = types::from_types(project, types, args.max_desc_len, tree);
     let before = scoped.as_ref().unwrap_or(project);
     let remembered = storage::remembered(before, tree);
-    let migrations: Vec<_> = storage::migrations(&remembered).collect();
-    let to_migrate = storage::warnings(&remembered, tree);
+    let (migrations, to_migrate) = storage::migrations(&remembered, tree);
     let project = (remembered != *before).then_some(remembered).or(scoped);
-    let crds = &types.crds;
-    let is_changed = |crd: &&CrdFile| tree.text(&crd.path) != Some(&crd.text);
-    let changed: Vec<&CrdFile> = crds.iter().filter(is_changed).collect();
-    let of_crds: Vec<String> = changed
-        .iter()
-        .filter_map(|crd| crd.of_null.clone())
-        .collect();
-    let sizes = types.of_sizes();
-    let any_changed = !changed.is_empty();
-    let remarks = remarks.into_iter().filter(|_| any_changed);
-    let remarks = remarks.map(|Remark { path, line, text }| format!("{path}:{line}: {text}"));
     let of_roles = grants::lost(tree, &made.roles);
-    let changes = changes(made, types, migrations, tree);
+    files.push((layout::MANAGER_ROLE.to_owned(), made.roles));
+    let webhooks = made.webhooks;
+    files.extend(webhooks.map(|text| (layout::WEBHOOK_MANIFESTS.to_owned(), text)));
+    files.extend(migrations);
+    let changes = changes(files, tree);
     let warnings = followers.into_iter().flatten();
     let warnings = warnings
-        .chain(of_crds)
-        .chain(sizes)
-        .chain(remarks)
+        .chain(of_types)
         .chain(to_migrate)
         .chain(of_roles)
         .chain(unread_sources(tree))
@@ -141,23 +124,11 @@ pub fn plan(
 }
 
 /// All files as changes, and a `Remove` for each generated file that nothing produces any more.
-fn changes(
-    made: FromMarkers,
-    types: FromTypes,
-    migrations: Vec<(String, String)>,
-    tree: &Tree,
-) -> Vec<Change> {
-    let generate = |path: String, text| Change::Generate { path, text };
-    let mut changes = vec![generate(layout::MANAGER_ROLE.to_owned(), made.roles)];
-    let webhooks = made.webhooks;
-    changes.extend(webhooks.map(|text| generate(layout::WEBHOOK_MANIFESTS.to_owned(), text)));
-    let state_metrics = types.state_metrics;
-    changes.extend(state_metrics.map(|text| generate(layout::STATE_METRICS.to_owned(), text)));
-    let crds = types.crds.into_iter();
-    changes.extend(crds.map(|crd| generate(crd.path, crd.text)));
-    let migrations = migrations.into_iter();
-    changes.extend(migrations.map(|(path, text)| generate(path, text)));
-
+fn changes(files: Vec<(String, String)>, tree: &Tree) -> Vec<Change> {
+    let files = files.into_iter();
+    let mut changes: Vec<Change> = files
+        .map(|(path, text)| Change::Generate { path, text })
+        .collect();
     let is_ours = |path: &str| {
         let mut folders = [layout::CRD_BASES, layout::STORAGE_MIGRATION].into_iter();
         [layout::WEBHOOK_MANIFESTS, layout::STATE_METRICS].contains(&path)

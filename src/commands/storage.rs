@@ -80,54 +80,44 @@ fn stored_so_far(resource: &Resource, tree: &Tree) -> Option<String> {
     stored["name"].as_str().map(str::to_owned)
 }
 
-/// Path and text of the migration instructions for each kind that needs them.
-pub fn migrations(project: &Project) -> impl Iterator<Item = (String, String)> {
-    let stored = project.apis().filter(|api| api.is_stored());
-    stored.filter_map(|api| migration(project, api))
-}
-
-fn migration(project: &Project, api: &Resource) -> Option<(String, String)> {
-    let versions = project.stored_versions(api);
-    let older = versions.iter().filter(|version| **version != api.version);
-    let older: Vec<&str> = older.map(Version::as_str).collect();
-    if older.is_empty() {
-        return None;
+/// Path and text of the migration instructions for each kind that needs them, and warnings about those that are new
+/// or changed.
+pub fn migrations(project: &Project, tree: &Tree) -> (Vec<(String, String)>, Vec<String>) {
+    let (mut files, mut warnings) = (Vec::new(), Vec::new());
+    for api in project.apis().filter(|api| api.is_stored()) {
+        let versions = project.stored_versions(api);
+        let older = versions.iter().filter(|version| **version != api.version);
+        let older: Vec<&str> = older.map(Version::as_str).collect();
+        if older.is_empty() {
+            continue;
+        }
+        let (group, path) = (api.qualified_group(), migration_file(api));
+        let migration = Migration {
+            kind: api.kind.as_str(),
+            plural: api.plural.as_str(),
+            group: &group,
+            stored: api.version.as_str(),
+            older,
+            is_cluster_scoped: api.is_cluster_scoped(),
+            is_converted: project.hub(&group, api.kind.as_str()).is_some(),
+            crd_file: &crd_file(api),
+            file: &path,
+        };
+        let text = migration.text();
+        if tree.text(&path) != Some(&text) {
+            warnings.push(format!(
+                "`{}` is stored in `{}` now: once that is deployed, follow `{path}` in each cluster",
+                api.kind, api.version
+            ));
+        }
+        files.push((path, text));
     }
-    let (group, crd_file, file) = (api.qualified_group(), crd_file(api), migration_file(api));
-    let migration = Migration {
-        kind: api.kind.as_str(),
-        plural: api.plural.as_str(),
-        group: &group,
-        stored: api.version.as_str(),
-        older,
-        is_cluster_scoped: api.is_cluster_scoped(),
-        is_converted: project.hub(&group, api.kind.as_str()).is_some(),
-        crd_file: &crd_file,
-        file: &file,
-    };
-    let text = migration.text();
-    Some((file, text))
+    (files, warnings)
 }
 
 /// Path of the file that explains how to migrate a kind's objects.
 pub fn migration_file(api: &Resource) -> String {
     format!("{}{}", layout::STORAGE_MIGRATION, file_name(api))
-}
-
-/// Warnings about migration files that are new or changed.
-pub fn warnings(project: &Project, tree: &Tree) -> Vec<String> {
-    let stored = project.apis().filter(|api| api.is_stored());
-    let changed = stored.filter_map(|api| {
-        let (path, text) = migration(project, api)?;
-        (tree.text(&path) != Some(&text)).then_some((api, path))
-    });
-    let warning = |(api, path): (&Resource, String)| {
-        format!(
-            "`{}` is stored in `{}` now: once that is deployed, follow `{path}` in each cluster",
-            api.kind, api.version
-        )
-    };
-    changed.map(warning).collect()
 }
 
 /// Path of the CRD of a kind.

@@ -67,9 +67,9 @@ fn wanted(cli: Cli, tree: &Tree) -> Option<Result<Wanted>> {
         Command::Manifests(args) => project().and_then(|project| {
             storage::check(&project, tree)?;
             let made = manifests::from_markers(&project, tree)?;
-            manifests::plan(&project, &args, made, None, tree)
+            manifests::plan(&project, &args, made, types::Types::default(), tree)
         }),
-        Command::Docs(_) => project().map(|_| docs::plan(None, tree)),
+        Command::Docs(_) => project().map(|_| docs::plan(&types::Types::default(), tree)),
         Command::Envtest(_)
         | Command::Completion { .. }
         | Command::Man { .. }

@@ -7,7 +7,7 @@ use crate::commands::error::{Error, Result};
 use crate::commands::manifests::error::ManifestsError;
 use crate::commands::wanted::Wanted;
 use crate::layout::{self, Place};
-use crate::manifests::crd::{self, CompiledType, CrdDocument, TypeName};
+use crate::manifests::crd::{self, CrdDocument, TypeName};
 use crate::manifests::source::{self, Declared, Remark};
 use crate::plan::Change;
 use crate::project::{Project, Resource};
@@ -35,8 +35,13 @@ impl Types {
         let mut compiled = crd::read(crdgen).map_err(|error| ManifestsError::Types(vec![error]))?;
         let (types, remarks) = declared(tree);
         compiled.iter_mut().for_each(|entry| entry.fix(&types));
-        check_types(project, &compiled)?;
-        let scopes = scopes(project, &compiled)?;
+        let scopes = match crd::type_names(&compiled) {
+            Some(names) => {
+                check_types(project, &names)?;
+                scopes(project, &crd::cluster_scoped(&compiled))?
+            }
+            None => None,
+        };
         let stored = |group: &str, kind: &str| {
             let mut stored = project.apis().filter(|api| api.is_stored());
             stored
@@ -94,13 +99,10 @@ pub fn explained(error: CargoError, tree: &Tree) -> Error {
     }
 }
 
-fn check_types(project: &Project, compiled: &[CompiledType]) -> Result<()> {
-    let Some(compiled) = crd::type_names(compiled) else {
-        return Ok(());
-    };
+fn check_types(project: &Project, compiled: &BTreeSet<TypeName>) -> Result<()> {
     let known: BTreeSet<TypeName> = project.apis().map(type_name).collect();
     let missing = known
-        .difference(&compiled)
+        .difference(compiled)
         .map(|api| format!("`{api}` is in PROJECT, but not in the code"));
     let strange = compiled
         .difference(&known)
@@ -114,15 +116,14 @@ fn check_types(project: &Project, compiled: &[CompiledType]) -> Result<()> {
 
 /// PROJECT with the scopes from the code, if they were changed there, and warnings about what else must
 /// follow.
-fn scopes(project: &Project, compiled: &[CompiledType]) -> Result<Option<(Project, Vec<String>)>> {
-    if crd::type_names(compiled).is_none() {
-        return Ok(None);
-    }
-    let compiled = crd::cluster_scoped(compiled);
+fn scopes(
+    project: &Project,
+    cluster_scoped: &BTreeSet<TypeName>,
+) -> Result<Option<(Project, Vec<String>)>> {
     let mut after = project.clone();
     let mut warnings = Vec::new();
     for api in &mut after.resources {
-        let is_cluster_scoped = compiled.contains(&type_name(api));
+        let is_cluster_scoped = cluster_scoped.contains(&type_name(api));
         if !api.is_own() || is_cluster_scoped == api.is_cluster_scoped() {
             continue;
         }

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Deserialize;
-use serde_yaml::Value;
+use serde_json::Value;
 
 use crate::error::quoted;
 use crate::layout;
@@ -37,18 +37,13 @@ pub fn lost(tree: &Tree, roles: &str) -> Option<String> {
 
 /// Errors for markers that produce a role or a binding which another file in `config/rbac` already has:
 /// kustomize rejects duplicate names.
-pub fn taken(tree: &Tree, markers: &[CodeMarker], roles: &[serde_json::Value]) -> Vec<MarkerError> {
+pub fn taken(tree: &Tree, markers: &[CodeMarker], roles: &[Value]) -> Vec<MarkerError> {
     let others = tree.files().filter(|(path, _)| {
         path.starts_with(layout::RBAC) && path.ends_with(".yaml") && *path != layout::MANAGER_ROLE
     });
     let mut known = BTreeMap::new();
     for (path, text) in others {
-        for document in serde_yaml::Deserializer::from_str(text) {
-            let Ok(document) = serde_json::Value::deserialize(document) else {
-                break;
-            };
-            known.insert(identity(&document), path);
-        }
+        known.extend(documents(text).map(|document| (identity(&document), path)));
     }
     let mut errors = Vec::new();
     for role in roles {
@@ -71,20 +66,23 @@ pub fn taken(tree: &Tree, markers: &[CodeMarker], roles: &[serde_json::Value]) -
     errors
 }
 
-fn identity(object: &serde_json::Value) -> [String; 3] {
+fn identity(object: &Value) -> [String; 3] {
     let metadata = &object["metadata"];
     [&object["kind"], &metadata["namespace"], &metadata["name"]]
         .map(|part| part.as_str().unwrap_or_default().to_owned())
 }
 
+/// The documents of a YAML file, up to the first that cannot be read.
+fn documents(text: &str) -> impl Iterator<Item = Value> {
+    let documents = serde_yaml::Deserializer::from_str(text);
+    documents.map_while(|document| Value::deserialize(document).ok())
+}
+
 /// Each permission, such as `get batch/jobs`.
 fn permissions(text: &str) -> BTreeSet<String> {
     let mut permissions = BTreeSet::new();
-    for document in serde_yaml::Deserializer::from_str(text) {
-        let Ok(role) = Value::deserialize(document) else {
-            break;
-        };
-        for rule in role["rules"].as_sequence().into_iter().flatten() {
+    for role in documents(text) {
+        for rule in role["rules"].as_array().into_iter().flatten() {
             for target in targets(rule) {
                 let verbs = words(&rule["verbs"]);
                 permissions.extend(verbs.map(|verb| format!("{verb} {target}")));
@@ -108,7 +106,7 @@ fn targets(rule: &Value) -> Vec<String> {
 }
 
 fn words(list: &Value) -> impl Iterator<Item = &str> {
-    list.as_sequence()
+    list.as_array()
         .into_iter()
         .flatten()
         .filter_map(Value::as_str)

@@ -1,57 +1,52 @@
 //! What `kbr manifests` generates from compiled types: CRDs, and related files.
 
+use crate::commands::types::Types;
 use crate::layout;
 use crate::manifests::crd::{self, CrdDocument};
 use crate::manifests::{self, state_metrics};
 use crate::project::Project;
+use crate::tree::Tree;
 
-/// A CRD as a file.
-pub struct CrdFile {
-    pub path: String,
-    pub text: String,
-    /// A warning about nullable fields, shown when the CRD changes.
-    pub of_null: Option<String>,
-    /// A warning about its size.
-    of_size: Option<String>,
-}
-
-/// The files generated from the types, each as text.
-#[derive(Default)]
-pub struct FromTypes {
-    pub crds: Vec<CrdFile>,
-    /// `None` if there is no kind.
-    pub state_metrics: Option<String>,
-}
-
-/// Generates the file of each CRD, and related files.
+/// Path and text of each file that is generated from the types: the CRDs, and related files. The warnings about CRDs
+/// that change come first, then those about their sizes.
 pub fn from_types(
     project: &Project,
-    mut documents: Vec<CrdDocument>,
+    types: Types,
     max_desc_len: Option<usize>,
-) -> FromTypes {
+    tree: &Tree,
+) -> (Vec<(String, String)>, Vec<String>) {
+    let mut documents = types.crds;
     if let Some(characters) = max_desc_len {
         for crd in &mut documents {
             crd::descriptions::limit(&mut crd.document, characters);
         }
     }
     let state_metrics = state_metrics::file(&documents, |crd| metric_prefix(project, crd));
-    let file = |mut crd: CrdDocument| {
+    let (mut files, mut of_changes, mut of_sizes) = (Vec::new(), Vec::new(), Vec::new());
+    let mut any_changed = false;
+    for mut crd in documents {
         if project.hub(&crd.group, &crd.kind).is_some() {
             crd::conversion::add(&mut crd.document, project.project_name.as_str());
         }
         let file = layout::crd_file(&crd.group, &crd.plural);
+        let path = format!("{}{file}", layout::CRD_BASES);
         let name = format!("{}.{}", crd.plural, crd.group);
-        CrdFile {
-            path: format!("{}{file}", layout::CRD_BASES),
-            of_null: of_null(&crd),
-            of_size: crd::size::too_large_to_apply(&name, &crd.document),
-            text: manifests::generated(&[crd.document]),
+        of_sizes.extend(crd::size::too_large_to_apply(&name, &crd.document));
+        let nullable = of_null(&crd);
+        let text = manifests::generated(&[crd.document]);
+        if tree.text(&path) != Some(&text) {
+            of_changes.extend(nullable);
+            any_changed = true;
         }
-    };
-    FromTypes {
-        crds: documents.into_iter().map(file).collect(),
-        state_metrics,
+        files.push((path, text));
     }
+    of_sizes.extend(crd::size::too_large_for_helm(&files));
+    let state_metrics = state_metrics.map(|text| (layout::STATE_METRICS.to_owned(), text));
+    files.extend(state_metrics);
+    let remarks = types.remarks.iter().filter(|_| any_changed);
+    let remarks = remarks.map(|it| format!("{}:{}: {}", it.path, it.line, it.text));
+    let warnings = of_changes.into_iter().chain(of_sizes).chain(remarks);
+    (files, warnings.collect())
 }
 
 /// The prefix of a kind's metric names: its group, or the project if it has no group of its own.
@@ -60,19 +55,6 @@ fn metric_prefix(project: &Project, crd: &CrdDocument) -> String {
     let group = group.and_then(|group| group.strip_suffix('.'));
     let group = group.unwrap_or(project.project_name.as_str());
     format!("{group}_{}", crd.kind.to_lowercase())
-}
-
-impl FromTypes {
-    /// Warnings about the sizes of CRDs, individually and together.
-    pub fn of_sizes(&self) -> Vec<String> {
-        let each = self.crds.iter().filter_map(|crd| crd.of_size.clone());
-        let files = self
-            .crds
-            .iter()
-            .map(|crd| (crd.path.clone(), crd.text.clone()));
-        let all = crd::size::too_large_for_helm(&files.collect::<Vec<_>>());
-        each.chain(all).collect()
-    }
 }
 
 /// A warning about fields that may be null, because the operator always writes them.
