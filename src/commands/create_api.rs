@@ -8,14 +8,13 @@ mod foreign;
 
 use crate::cli::ApiArgs;
 use crate::commands::beside::{check_controller, check_group, check_names, name_taken};
-use crate::commands::error::{Error, Result};
+use crate::commands::error::Result;
 use crate::commands::external::{self, Found};
-use crate::commands::typed::group;
+use crate::commands::typed::{group, plural};
 use crate::commands::wanted::{Wanted, added};
-use crate::names::{Plural, pluralize};
 use crate::project::{Api, Image, Origin, Project, Resource};
 use crate::scaffold;
-use error::{ApiError, ImageError};
+use error::ApiError;
 
 /// Which of the two parts to create.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -42,7 +41,7 @@ pub fn plan(
     if let Some(image) = image(args) {
         if resource.is_cluster_scoped() {
             let kind = resource.kind.clone();
-            return Err(ImageError::Scope { kind }.into());
+            return Err(ApiError::ImageScope { kind }.into());
         }
         resource.set_image(image);
     }
@@ -129,16 +128,28 @@ fn resource(project: &Project, args: &ApiArgs, parts: Parts) -> Result<Resource>
 
 /// The requested type as a new type of the project's own.
 fn own(project: &Project, args: &ApiArgs) -> Result<Resource> {
-    let is_first_version = versions(project, args).next().is_none();
+    let known = versions(project, args).next();
+    if let Some(known) = known {
+        check_typed(args, known, "PROJECT")?;
+    }
+    let is_namespaced = known.map(|api| !api.is_cluster_scoped());
+    let is_namespaced = is_namespaced.or(args.namespaced).unwrap_or(true);
+    if project.namespaced && !is_namespaced {
+        let kind = args.kind.clone();
+        return Err(ApiError::ClusterScope { kind }.into());
+    }
     Ok(Resource {
         origin: Origin::Own {
-            api: Api::new(scope(project, args)?, is_first_version),
+            api: Api::new(is_namespaced, known.is_none()),
             domain: project.domain.clone(),
         },
         controllers: Vec::new(),
         group: group(&args.group).cloned(),
         kind: args.kind.clone(),
-        plural: plural(project, args)?,
+        plural: match known {
+            Some(known) => known.plural.clone(),
+            None => plural(args.plural.as_ref(), &args.kind)?,
+        },
         version: args.version.clone(),
         webhooks: None,
     })
@@ -181,7 +192,7 @@ fn check_image(args: &ApiArgs, parts: Parts) -> Result<()> {
         } => ("--controller=false", args.controller),
         _ => return Ok(()),
     };
-    Err(ImageError::Parts {
+    Err(ApiError::ImageParts {
         typed: typed.map(|_| option),
     }
     .into())
@@ -211,36 +222,21 @@ fn nothing_wanted(args: &ApiArgs) -> ApiError {
     }
 }
 
-/// Whether objects of the kind are namespaced: as requested, or as the kind already is.
-fn scope(project: &Project, args: &ApiArgs) -> Result<bool> {
-    let existing = versions(project, args).next();
-    let existing = existing.map(|api| !api.is_cluster_scoped());
-    let namespaced = args.namespaced.or(existing).unwrap_or(true);
-    let kind = args.kind.clone();
-    match existing {
-        Some(existing) if existing != namespaced => {
-            Err(ApiError::OtherScope { kind, existing }.into())
-        }
-        _ if project.namespaced && !namespaced => Err(ApiError::ClusterScope { kind }.into()),
-        _ => Ok(namespaced),
+/// Refuses options that contradict what `place` says about the type.
+fn check_typed(args: &ApiArgs, known: &Resource, place: &'static str) -> Result<()> {
+    let existing = !known.is_cluster_scoped();
+    if args.namespaced.is_some_and(|typed| typed != existing) {
+        let kind = args.kind.clone();
+        return Err(ApiError::OtherScope { kind, existing }.into());
     }
-}
-
-/// The plural that was typed, or that of another version of the kind, or the default plural of the kind.
-fn plural(project: &Project, args: &ApiArgs) -> Result<Plural> {
-    let other = versions(project, args).next().map(|r| r.plural.clone());
-    match (&args.plural, other) {
-        (Some(typed), Some(other)) if *typed != other => Err(ApiError::OtherPlural {
+    match &args.plural {
+        Some(typed) if *typed != known.plural => Err(ApiError::OtherPlural {
             kind: args.kind.to_string(),
-            existing: other.to_string(),
-            place: "PROJECT",
+            existing: known.plural.to_string(),
+            place,
         }
         .into()),
-        (_, Some(other)) => Ok(other),
-        (Some(typed), None) => Ok(typed.clone()),
-        (None, None) => pluralize(&args.kind.lower())
-            .parse()
-            .map_err(Error::name("--plural")),
+        _ => Ok(()),
     }
 }
 

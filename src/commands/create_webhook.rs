@@ -7,10 +7,10 @@ pub mod error;
 mod hub;
 
 use crate::cli::WebhookArgs;
-use crate::commands::beside::refused_admissions;
+use crate::commands::beside::{check_beside, refused_admissions};
 use crate::commands::error::{Error, Result};
 use crate::commands::external;
-use crate::commands::typed::{group, options};
+use crate::commands::typed::{group, kubernetes_own, options};
 use crate::commands::wanted::{Wanted, added};
 use crate::names::Version;
 use crate::plan::Change;
@@ -136,18 +136,10 @@ fn resource(project: &Project, args: &WebhookArgs) -> Result<Resource> {
         }
         .into());
     }
-    let mut others = project.resources.iter();
-    if let Some(existing) = others.clone().find(|other| other.gvk() == core.gvk()) {
-        return Ok(existing.clone());
-    }
-    match others.find(|other| project.share_files(other, &core)) {
-        Some(other) => Err(WebhookError::SameFiles {
-            wanted: core.gvk().to_string(),
-            existing: other.gvk().to_string(),
-        }
-        .into()),
-        None => Ok(core),
-    }
+    let existing = project.resources.iter().find(|it| it.gvk() == core.gvk());
+    let core = existing.cloned().unwrap_or(core);
+    check_beside(project, &core)?;
+    Ok(core)
 }
 
 /// The error for an unknown type: where else the kind exists, and how to create the requested type.
@@ -170,17 +162,11 @@ fn unknown_type(project: &Project, args: &WebhookArgs) -> WebhookError {
             create: create_api(project, args, &args.version),
         };
     }
-    let meant = CoreType::all_of_kind(&args.kind).find(|core| core.has_webhooks);
-    let meant = meant.filter(|_| typed.is_none());
-    let core = typed.into_iter();
-    let core = core.flat_map(|group| CoreType::of_version(group, &args.version));
-    let core = core.filter(|core| core.has_webhooks);
     WebhookError::UnknownType {
         gvk: format!("{qualified}/{} {}", args.version, args.kind),
         existing,
         create: create_api(project, args, &args.version),
-        core: core.map(|core| core.kind).collect(),
-        core_options: meant.map(CoreType::options),
+        kubernetes_own: kubernetes_own(typed, &args.version, &args.kind, |it| it.has_webhooks),
     }
 }
 

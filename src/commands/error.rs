@@ -5,7 +5,7 @@ use thiserror::Error;
 
 use crate::apply::ApplyError;
 use crate::commands::against::error::AgainstError;
-use crate::commands::create_api::error::{ApiError, ImageError};
+use crate::commands::create_api::error::ApiError;
 use crate::commands::create_webhook::error::WebhookError;
 use crate::commands::delete::error::DeleteError;
 use crate::commands::edit::error::EditError;
@@ -64,7 +64,7 @@ errors! {
     }
     Against(AgainstError), Answer(AnswerError), Api(ApiError), Apply(ApplyError), Cargo(CargoError),
     Delete(DeleteError), Edit(EditError), Envtest(EnvtestError), External(ExternalError),
-    Folder(FolderError), Git(GitError), Image(ImageError), Io(IoError), Lock(LockError),
+    Folder(FolderError), Git(GitError), Io(IoError), Lock(LockError),
     Manifests(ManifestsError), Marker(ScaffoldMarkerError), Move(MoveError), Plan(PlanError),
     Project(ProjectError), Rename(RenameError), Update(UpdateError), Webhook(WebhookError),
 }

@@ -20,7 +20,7 @@ use crate::commands::moves::{self, Format};
 use crate::commands::renamed::{Renamed, changed};
 use crate::commands::storage;
 use crate::commands::wanted::{Wanted, generated};
-use crate::commands::words::{self, Words};
+use crate::commands::words::{Words, webhook_names};
 use crate::names::Group;
 use crate::plan::Change;
 use crate::project::{Admission, Project, Resource};
@@ -36,12 +36,15 @@ type Requested = (Project, Words, Vec<String>);
 /// The project with the new name, and the changes to its files.
 pub fn plan(project: &Project, args: &Rename, tree: &Tree, format: Format<'_>) -> Result<Wanted> {
     let project = &storage::remembered(project, tree);
-    let (mut after, words, of_cluster) = match args {
+    let (mut after, mut words, of_cluster) = match args {
         Rename::Kind(args) => kind::requested(project, args)?,
         Rename::Version(args) => version::requested(project, args)?,
         Rename::Group(args) => group::requested(project, args)?,
     };
     check_types(&words, tree)?;
+    let both = changed(project, &after);
+    let names = both.flat_map(|(old, new)| webhook_names([(project, old), (&after, new)]));
+    words.webhooks = names.collect();
     let crds = crds(project, &after, tree);
     let pairs = scaffold::pairs(project, &after);
     let mut renamed = Renamed::of(project, &after, &words, &pairs, Vec::new(), tree)?;
@@ -135,13 +138,6 @@ fn cannot_be(errors: &[Error]) -> Vec<Error> {
     reasons
         .map(|reason| RenameError::CannotBe { reason }.into())
         .collect()
-}
-
-/// The webhook names that change in the API server's configuration.
-fn webhook_names(before: &Project, after: &Project) -> Vec<[String; 2]> {
-    let changed = changed(before, after);
-    let names = changed.flat_map(|(old, new)| words::webhook_names([(before, old), (after, new)]));
-    names.collect()
 }
 
 #[cfg(test)]

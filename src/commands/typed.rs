@@ -1,25 +1,47 @@
 //! How types are named on the command line, for messages that say what to type.
 
 use crate::cli::OptionalGroup;
-use crate::names::{Group, Version};
-use crate::project::Resource;
+use crate::commands::error::{Error, Result};
+use crate::names::{Group, Kind, Plural, Version, pluralize};
+use crate::project::{CoreType, Resource};
 
 /// The group that was typed; none for the domain itself.
 pub fn group(typed: &Option<OptionalGroup>) -> Option<&Group> {
     typed.as_ref()?.0.as_ref()
 }
 
-/// How to specify a type of Kubernetes instead: one of these kinds, or these options.
-pub fn kubernetes_own(kinds: &[&str], options: Option<&str>) -> String {
-    let mut ways = String::new();
-    if !kinds.is_empty() {
-        let kinds = kinds.join(", ");
-        ways += &format!(", or name one of Kubernetes' own after `--kind`: {kinds}");
+/// The plural that was typed, or else the default plural of the kind.
+pub fn plural(typed: Option<&Plural>, kind: &Kind) -> Result<Plural> {
+    match typed {
+        Some(typed) => Ok(typed.clone()),
+        None => pluralize(&kind.lower())
+            .parse()
+            .map_err(Error::name("--plural")),
     }
-    if let Some(options) = options {
-        ways += &format!(", or type `{options}` for Kubernetes' own");
+}
+
+/// How to specify a suitable type of Kubernetes instead: its kinds of that group and version, or, if no group was
+/// typed, the options for its kind of that name.
+pub fn kubernetes_own(
+    group: Option<&Group>,
+    version: &Version,
+    kind: &Kind,
+    is_suitable: fn(&CoreType) -> bool,
+) -> String {
+    let Some(group) = group else {
+        let meant = CoreType::all_of_kind(kind).find(|it| is_suitable(it));
+        let options = meant.map(CoreType::options);
+        return options.map_or_else(String::new, |options| {
+            format!(", or type `{options}` for Kubernetes' own")
+        });
+    };
+    let kinds = CoreType::of_version(group, version).filter(|it| is_suitable(it));
+    let kinds: Vec<&str> = kinds.map(|it| it.kind).collect();
+    if kinds.is_empty() {
+        return String::new();
     }
-    ways
+    let kinds = kinds.join(", ");
+    format!(", or name one of Kubernetes' own after `--kind`: {kinds}")
 }
 
 /// The options for a type.

@@ -3,7 +3,6 @@
 use miette::Diagnostic;
 use thiserror::Error;
 
-use crate::commands::typed::kubernetes_own;
 use crate::names::{CRD_NAME_MAX, ControllerName, Kind, Version};
 use crate::project::Gvk;
 
@@ -40,14 +39,8 @@ pub enum ApiError {
     ControllerNotWanted { name: ControllerName },
     #[error("`{gvk}` is not in PROJECT")]
     #[diagnostic(code("unknown-type"))]
-    #[diagnostic(help("omit `--resource=false` to create the type{}", kubernetes_own(core, core_options.as_deref())))]
-    UnknownType {
-        gvk: Gvk,
-        /// Kubernetes' own kinds of that group and version.
-        core: Vec<&'static str>,
-        /// The options for Kubernetes' own kind of that name, if no group was typed.
-        core_options: Option<String>,
-    },
+    #[diagnostic(help("omit `--resource=false` to create the type{kubernetes_own}"))]
+    UnknownType { gvk: Gvk, kubernetes_own: String },
     #[error(
         "`{kind}` is cluster-scoped, but the operator has permissions only in namespaces: PROJECT has \
          `namespaced: true`"
@@ -128,6 +121,17 @@ pub enum ApiError {
         existing: String,
         place: &'static str,
     },
+    #[error("`--image` creates a type and its controller, but one of them is switched off")]
+    #[diagnostic(code("image-parts"), help("{}", both_parts(*typed)))]
+    ImageParts {
+        /// The option that switched it off.
+        typed: Option<&'static str>,
+    },
+    #[error(
+        "`{kind}` would be cluster-scoped, but the Deployment that runs an image is namespaced"
+    )]
+    #[diagnostic(code("image-scope"), help("omit `--namespaced=false`"))]
+    ImageScope { kind: Kind },
 }
 
 fn another_controller(same_version: bool) -> &'static str {
@@ -141,22 +145,6 @@ fn another_controller(same_version: bool) -> &'static str {
              type `--controller-name NAME`"
         }
     }
-}
-
-/// Why a type cannot run an image.
-#[derive(Debug, Error, Diagnostic)]
-pub enum ImageError {
-    #[error("`--image` creates a type and its controller, but one of them is switched off")]
-    #[diagnostic(code("image-parts"), help("{}", both_parts(*typed)))]
-    Parts {
-        /// The option that switched it off.
-        typed: Option<&'static str>,
-    },
-    #[error(
-        "`{kind}` would be cluster-scoped, but the Deployment that runs an image is namespaced"
-    )]
-    #[diagnostic(code("image-scope"), help("omit `--namespaced=false`"))]
-    Scope { kind: Kind },
 }
 
 fn both_parts(typed: Option<&str>) -> String {

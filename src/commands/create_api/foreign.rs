@@ -1,12 +1,12 @@
 //! Types that are not the project's own: `kbr create api` creates only controllers for them. Pure.
 
-use super::{Parts, nothing_wanted};
+use super::{Parts, check_typed, nothing_wanted};
 use crate::cli::ApiArgs;
 use crate::commands::beside::check_beside;
 use crate::commands::create_api::error::ApiError;
 use crate::commands::error::{Error, Result};
 use crate::commands::external::error::ExternalError;
-use crate::commands::typed::group;
+use crate::commands::typed::{group, kubernetes_own};
 use crate::project::{CoreType, Project, Resource};
 
 /// The requested type of Kubernetes' own, from PROJECT or as a new one; `None` if Kubernetes has no such
@@ -54,33 +54,10 @@ pub fn with_controller(
     super::with_controller(project, external, args)
 }
 
-/// Refuses options that contradict what `place` says about the type.
-fn check_typed(args: &ApiArgs, known: &Resource, place: &'static str) -> Result<()> {
-    let existing = !known.is_cluster_scoped();
-    if args.namespaced.is_some_and(|typed| typed != existing) {
-        let kind = args.kind.clone();
-        return Err(ApiError::OtherScope { kind, existing }.into());
-    }
-    match &args.plural {
-        Some(typed) if *typed != known.plural => Err(ApiError::OtherPlural {
-            kind: args.kind.to_string(),
-            existing: known.plural.to_string(),
-            place,
-        }
-        .into()),
-        _ => Ok(()),
-    }
-}
-
 /// The error for an unknown type, with what the user may have meant.
 pub fn unknown_type(args: &ApiArgs, new: &Resource) -> ApiError {
-    let meant = CoreType::all_of_kind(&args.kind).next();
-    let meant = meant.filter(|_| new.group.is_none());
-    let core = new.group.iter();
-    let core = core.flat_map(|group| CoreType::of_version(group, &args.version));
     ApiError::UnknownType {
         gvk: new.gvk(),
-        core: core.map(|core| core.kind).collect(),
-        core_options: meant.map(CoreType::options),
+        kubernetes_own: kubernetes_own(group(&args.group), &args.version, &args.kind, |_| true),
     }
 }

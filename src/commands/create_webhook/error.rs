@@ -3,7 +3,6 @@
 use miette::Diagnostic;
 use thiserror::Error;
 
-use crate::commands::typed::kubernetes_own;
 use crate::error::either;
 use crate::names::{Kind, Version, WEBHOOK_NAME_MAX, WebhookPath};
 use crate::project::{Admission, Gvk};
@@ -22,17 +21,15 @@ pub enum WebhookError {
     NothingWanted,
     #[error("`{gvk}` is not in PROJECT")]
     #[diagnostic(code("webhook-unknown-type"))]
-    #[diagnostic(help("{}{}", known(existing, create), kubernetes_own(core, core_options.as_deref())))]
+    #[diagnostic(help("{}{kubernetes_own}", known(existing, create)))]
     UnknownType {
         gvk: String,
         /// The options for the groups and versions in which PROJECT has the kind.
         existing: Vec<String>,
         /// The command that creates it.
         create: String,
-        /// Kubernetes' own kinds of that group and version.
-        core: Vec<&'static str>,
-        /// The options for Kubernetes' own kind of that name, if no group was typed.
-        core_options: Option<String>,
+        /// How to specify a type of Kubernetes instead.
+        kubernetes_own: String,
     },
     #[error("kbr knows `{kind}` of Kubernetes' `{group}` only in `{version}`")]
     #[diagnostic(code("webhook-core-version"))]

@@ -1,6 +1,6 @@
 //! Renames an API group with all of its kinds. Pure.
 
-use super::{Requested, cannot_be, cluster, refused, unknown, webhook_names};
+use super::{Requested, cannot_be, cluster, refused, unknown};
 use crate::cli::RenameGroupArgs;
 use crate::commands::beside;
 use crate::commands::error::{Error, Result};
@@ -34,7 +34,6 @@ pub fn requested(project: &Project, args: &RenameGroupArgs) -> Result<Requested>
     Error::all(refused(project, &after, &after))?;
     let warnings = cluster::of_group(&old, &into);
     let words = Words {
-        webhooks: webhook_names(project, &after),
         left: left(&old, typed, &from),
         group: [from, into],
         ..Words::default()

@@ -1,13 +1,13 @@
 //! Renames a kind in all of its versions. Pure.
 
-use super::{Requested, cluster, refused, unknown, webhook_names};
+use super::{Requested, cluster, refused, unknown};
 use crate::cli::RenameKindArgs;
 use crate::commands::error::{Error, Result};
 use crate::commands::rename::error::RenameError;
 use crate::commands::renamed::changed;
-use crate::commands::typed::group;
+use crate::commands::typed::{group, plural};
 use crate::commands::words::Words;
-use crate::names::{ControllerName, Plural, pluralize};
+use crate::names::ControllerName;
 use crate::project::{CoreType, Project, Resource};
 
 /// The project with the kind under its new name.
@@ -23,7 +23,6 @@ pub fn requested(project: &Project, args: &RenameKindArgs) -> Result<Requested> 
         kind: Some([old.kind.to_string(), args.to.to_string()]),
         // All versions of a kind have the same.
         plurals: plurals.take(1).collect(),
-        webhooks: webhook_names(project, &after),
         left: vec![old.kind.lower()],
         ..Words::default()
     };
@@ -68,12 +67,7 @@ fn named(resource: &Resource) -> String {
 
 /// The project with the kind under its new name, and its resources in the same order.
 fn renamed(project: &Project, old: &Resource, args: &RenameKindArgs) -> Result<Project> {
-    let plural: Plural = match &args.plural {
-        Some(typed) => typed.clone(),
-        None => pluralize(&args.to.lower())
-            .parse()
-            .map_err(Error::name("--plural"))?,
-    };
+    let plural = plural(args.plural.as_ref(), &args.to)?;
     let after_kind: ControllerName = args.to.lower().parse().map_err(Error::name("--to"))?;
     let mut after = project.clone();
     let versions = after.resources.iter_mut().filter(|it| it.is_kind_of(old));

@@ -1,6 +1,6 @@
 //! Renames a version of one kind, or of all kinds of a group that have it. Pure.
 
-use super::{Requested, cluster, refused, unknown, webhook_names};
+use super::{Requested, cluster, refused, unknown};
 use crate::cli::RenameVersionArgs;
 use crate::commands::error::{Error, Result};
 use crate::commands::rename::error::RenameError;
@@ -27,7 +27,6 @@ pub fn requested(project: &Project, args: &RenameVersionArgs) -> Result<Requeste
         group: [group.clone(), group.clone()],
         version: Some([args.version.to_string(), args.to.to_string()]),
         plurals: old.iter().map(|it| [plural(it), plural(it)]).collect(),
-        webhooks: webhook_names(project, &after),
         left: vec![format!("{group}/{}", args.version)],
         left_beside: if stays { kinds.collect() } else { Vec::new() },
         ..Words::default()
