@@ -53,36 +53,6 @@ pub fn sources(tree: &Tree) -> BTreeMap<&str, &str> {
     tree.files().filter(|(path, _)| is_source(path)).collect()
 }
 
-/// The moves of all resources. Both models have the same resources and controllers, in the same order.
-fn moves(before: &Project, after: &Project) -> Vec<Move> {
-    let mut moves = Vec::new();
-    let all = modules_of(before, after);
-    // A module that contains others moves as a whole, with its owner's code, if nothing stays in it and
-    // its new place is free.
-    for level in [Level::Group, Level::Version] {
-        let is_of_level = |it: &&Moving| it.level == level;
-        for it in all.iter().filter(is_of_level) {
-            let mut others = all.iter().filter(is_of_level);
-            let Move { root, from, to, .. } = &it.module;
-            let is_in_the_way = others.any(|Moving { folder, module, .. }| {
-                let stays = module.from == *from && module.to == *from;
-                *folder == it.folder && (stays || module.from == *to)
-            });
-            let mut taken = moves.iter();
-            let is_taken = taken.any(|moved: &Move| {
-                moved.root == *root && (moved.from == *from || moved.to == *to)
-            });
-            if !is_in_the_way && !is_taken {
-                it.add(&mut moves);
-            }
-        }
-    }
-    for it in all.iter().filter(|it| it.level == Level::Own) {
-        it.add(&mut moves);
-    }
-    moves
-}
-
 /// What a module contains.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Level {
@@ -92,46 +62,51 @@ enum Level {
     Own,
 }
 
-/// A module before and after.
-struct Moving {
-    level: Level,
-    folder: Folder,
-    module: Move,
-}
-
-impl Moving {
-    /// The module in these files, if both models have it.
-    fn of(level: Level, folder: Folder, files: [Option<String>; 2]) -> Option<Self> {
-        let [from, to] = files.map(|file| folder.module(&file?));
-        let module = Move {
-            root: folder.root().to_owned(),
-            from: from?,
-            to: to?,
-            makes: Vec::new(),
-        };
-        Some(Self {
-            level,
-            folder,
-            module,
-        })
-    }
-
-    /// Adds its move, unless it already moves along with another module.
-    fn add(&self, moves: &mut Vec<Move>) {
-        let Move { root, from, to, .. } = &self.module;
-        if modules::after(moves, root, from) != *to {
-            moves.push(self.module.clone());
+/// The moves of all resources. Both models have the same resources and controllers, in the same order.
+fn moves(before: &Project, after: &Project) -> Vec<Move> {
+    let mut moves: Vec<Move> = Vec::new();
+    let all = modules_of(before, after);
+    for level in [Level::Group, Level::Version, Level::Own] {
+        let of_level = || all.iter().filter(|(of, _)| *of == level).map(|(_, it)| it);
+        for it in of_level() {
+            // A module that contains others moves as a whole, with its owner's code, if nothing stays in it and
+            // its new place is free.
+            let is_in_the_way = |other: &Move| {
+                let stays = other.from == it.from && other.to == it.from;
+                other.root == it.root && (stays || other.from == it.to)
+            };
+            let is_taken = |moved: &Move| {
+                moved.root == it.root && (moved.from == it.from || moved.to == it.to)
+            };
+            let is_whole = || !of_level().any(is_in_the_way) && !moves.iter().any(is_taken);
+            let may_move = level == Level::Own || is_whole();
+            // It may already move along with another module.
+            if may_move && modules::after(&moves, &it.root, &it.from) != it.to {
+                moves.push(it.clone());
+            }
         }
     }
+    moves
+}
+
+/// The module in these files, before and after, if both models have it.
+fn module(folder: Folder, files: [Option<String>; 2]) -> Option<Move> {
+    let [from, to] = files.map(|file| folder.module(&file?));
+    Some(Move {
+        root: folder.root().to_owned(),
+        from: from?,
+        to: to?,
+        makes: Vec::new(),
+    })
 }
 
 /// Every module that contains code of a resource; modules of versions and groups appear once for
 /// each file in them.
-fn modules_of(before: &Project, after: &Project) -> Vec<Moving> {
+fn modules_of(before: &Project, after: &Project) -> Vec<(Level, Move)> {
     // A version's module with webhooks of several groups moves with the project's own group.
     let mut resources: Vec<_> = before.resources.iter().zip(&after.resources).collect();
     resources.sort_by_key(|(old, _)| !old.is_own());
-    let mut all: Vec<Moving> = Vec::new();
+    let mut all = Vec::new();
     for (old, new) in resources {
         let places = [Place::of(before, old), Place::of(after, new)];
         let files = scaffold::files_of(before, old).into_iter();
@@ -142,20 +117,23 @@ fn modules_of(before: &Project, after: &Project) -> Vec<Moving> {
                 continue;
             };
             let group = places.each_ref().map(|place| place.group_file(folder));
-            all.extend(Moving::of(Level::Group, folder, group));
+            all.extend(module(folder, group).map(|it| (Level::Group, it)));
             if matches!(folder, Folder::Api | Folder::Webhooks) {
                 let version = files.each_ref().map(|file| {
                     let (version, _) = file.rsplit_once('/')?;
                     Some(format!("{version}.rs"))
                 });
-                all.extend(Moving::of(Level::Version, folder, version));
+                all.extend(module(folder, version).map(|it| (Level::Version, it)));
             }
-            let mut own = Moving::of(Level::Own, folder, files.map(Some));
-            // A macro generates the kind there.
-            if let (Some(types), Folder::Api) = (&mut own, folder) {
-                types.module.makes.push(old.kind.to_string());
-            }
-            all.extend(own);
+            let own = module(folder, files.map(Some)).map(|it| Move {
+                // A macro generates the kind there.
+                makes: match folder {
+                    Folder::Api => vec![old.kind.to_string()],
+                    _ => Vec::new(),
+                },
+                ..it
+            });
+            all.extend(own.map(|it| (Level::Own, it)));
         }
     }
     all
