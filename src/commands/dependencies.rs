@@ -11,6 +11,7 @@ use crate::commands::error::Result;
 use crate::commands::external::error::ExternalError;
 use crate::commands::moves;
 use crate::commands::wanted::{Wanted, is_removed, rewrite};
+use crate::commands::words::has_word;
 use crate::layout::MANIFEST;
 use crate::lock::{Lock, PATH};
 use crate::names::CrateSpec;
@@ -124,11 +125,11 @@ fn misfit(module: &CrateSpec, changes: &[Change], tree: &Tree) -> Result<Option<
 /// A file of the project that refers to the crate and is not removed.
 fn user_of<'a>(module: &CrateSpec, changes: &[Change], tree: &'a Tree) -> Option<&'a str> {
     let name = module.name().replace('-', "_");
-    let is_word = |c: char| c.is_alphanumeric() || c == '_';
-    let names = |text: &str| text.split(|c| !is_word(c)).any(|word| word == name);
     let sources = moves::sources(tree);
     let mut sources = sources
         .into_iter()
         .filter(|(path, _)| path.ends_with(".rs"));
-    sources.find_map(|(path, text)| (!is_removed(path, changes) && names(text)).then_some(path))
+    sources.find_map(|(path, text)| {
+        (!is_removed(path, changes) && has_word(text, &name)).then_some(path)
+    })
 }

@@ -24,32 +24,25 @@ pub fn plan(name: ProjectName, args: &InitArgs, tree: &Tree) -> Wanted {
     }
 }
 
-/// Warnings about files that are kept.
+/// Warnings about what the project lacks because a file of the user is kept.
 fn warnings(changes: &[Change], tree: &Tree) -> Vec<String> {
-    let kept = changes.iter().filter_map(|change| match change {
-        Change::Keep { path, text } => {
-            let theirs = tree.text(path).filter(|theirs| theirs != text)?;
-            kept_warning(path, theirs)
+    let kept = changes.iter().filter_map(|change| {
+        let Change::Keep { path, text } = change else {
+            return None;
+        };
+        let theirs = tree.text(path).filter(|theirs| theirs != text)?;
+        match path.as_str() {
+            LICENSE => Some(
+                "`LICENSE` is kept, but Cargo.toml, README.md and the headers say Apache-2.0: \
+                 change them, or begin again with `--license none`",
+            ),
+            ".gitignore" if !theirs.lines().any(ignores_target) => Some(
+                "`.gitignore` is kept, and does not ignore what cargo builds: add the line `/target`",
+            ),
+            _ => None,
         }
-        _ => None,
     });
-    kept.collect()
-}
-
-/// A warning about what the project lacks because the user's file is kept.
-fn kept_warning(path: &str, theirs: &str) -> Option<String> {
-    match path {
-        LICENSE => Some(
-            "`LICENSE` is kept, but Cargo.toml, README.md and the headers say Apache-2.0: \
-             change them, or begin again with `--license none`"
-                .to_owned(),
-        ),
-        ".gitignore" if !theirs.lines().any(ignores_target) => Some(
-            "`.gitignore` is kept, and does not ignore what cargo builds: add the line `/target`"
-                .to_owned(),
-        ),
-        _ => None,
-    }
+    kept.map(str::to_owned).collect()
 }
 
 fn ignores_target(line: &str) -> bool {

@@ -1,36 +1,15 @@
 //! Lines in which a name changes: those above scaffold markers, such as a registration, and those that kbr renders. Pure.
 
-use std::collections::BTreeMap;
-
 use similar::{DiffTag, TextDiff};
 
 use crate::commands::error::Result;
 use crate::marker::ScaffoldMarker;
-use crate::scaffold::{Part, What};
 
 /// A line above a marker, before and after.
 pub struct Line {
-    marker: ScaffoldMarker,
-    old: String,
-    new: String,
-}
-
-/// The lines that differ between old and new parts, by file.
-pub fn renamed(pairs: &[(Part, Part)]) -> BTreeMap<&str, Vec<Line>> {
-    let mut lines: BTreeMap<&str, Vec<Line>> = BTreeMap::new();
-    for (old, new) in pairs {
-        if let What::Line { marker, fragment } = &old.what
-            && let What::Line { fragment: new, .. } = &new.what
-            && fragment != new
-        {
-            lines.entry(&old.path).or_default().push(Line {
-                marker: *marker,
-                old: fragment.clone(),
-                new: new.clone(),
-            });
-        }
-    }
-    lines
+    pub marker: ScaffoldMarker,
+    pub old: String,
+    pub new: String,
 }
 
 /// Renames these lines in a file, and sorts them by their new names if kbr had sorted the old ones. In Rust

@@ -100,8 +100,8 @@ fn crds(before: &Project, after: &Project, tree: &Tree) -> Vec<Change> {
     changes.collect()
 }
 
-/// Every reason why something cannot have its new name in the project `beside`.
-fn refused(before: &Project, after: &Project, beside: &Project) -> Vec<Error> {
+/// Refuses new names that are impossible in the project `beside`.
+fn refused(before: &Project, after: &Project, beside: &Project) -> Result<()> {
     let mut errors = Vec::new();
     let mut others = after.clone();
     let both = before.resources.iter().zip(&after.resources);
@@ -130,14 +130,12 @@ fn refused(before: &Project, after: &Project, beside: &Project) -> Vec<Error> {
     cannot_be(&errors)
 }
 
-/// The reasons why a name is impossible, each once.
-fn cannot_be(errors: &[Error]) -> Vec<Error> {
+/// The reasons why a name is impossible, if there are any, each once.
+fn cannot_be(errors: &[Error]) -> Result<()> {
     let mut reasons: Vec<String> = errors.iter().map(Error::to_string).collect();
     reasons.dedup();
     let reasons = reasons.into_iter();
-    reasons
-        .map(|reason| RenameError::CannotBe { reason }.into())
-        .collect()
+    Error::all(reasons.map(|reason| RenameError::CannotBe { reason }))
 }
 
 #[cfg(test)]

@@ -99,9 +99,9 @@ impl Renamed {
             }
         }
         let around = Around::of(pairs, before, after, &files);
-        for (path, lines) in lines::renamed(&around.renamed) {
+        for (path, lines) in &around.renamed {
             if let (Some(was), Some((_, text))) = (tree.text(path), files.get_mut(path)) {
-                *text = lines::in_order(path, was, text, &lines)?;
+                *text = lines::in_order(path, was, text, lines)?;
             }
         }
         let around = around.changes((before, after), &places, &moved, &mut files)?;

@@ -327,24 +327,19 @@ impl<'a> Update<'a> {
             return;
         }
         match self.locked(&new, text) {
-            Ok(locked) => {
-                self.changes.push(rewrite(lock::PATH, locked));
-                self.project.files.insert(lock::PATH.to_owned(), hash(&new));
-            }
+            Ok(locked) => self.changes.push(rewrite(lock::PATH, locked)),
             Err(Error::Lock(error)) => {
                 let help = help_of(&error).unwrap_or_default();
                 self.warnings.push(format!("{error}: {help}"));
+                return;
             }
             // For example a crate in a folder that kbr does not read.
-            Err(error) => {
-                self.warnings.push(format!(
-                    "`{}` is unchanged ({error}): type `cargo update --workspace`",
-                    lock::PATH
-                ));
-                let hash = hash(&new);
-                self.project.files.insert(lock::PATH.to_owned(), hash);
-            }
+            Err(error) => self.warnings.push(format!(
+                "`{}` is unchanged ({error}): type `cargo update --workspace`",
+                lock::PATH
+            )),
         }
+        self.project.files.insert(lock::PATH.to_owned(), hash(&new));
     }
 
     /// The lock file that cargo generates from kbr's lock file and the other packages of the project.

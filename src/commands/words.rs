@@ -187,3 +187,9 @@ impl Words {
 fn renamed([old, new]: &[String; 2], word: &Segment) -> Option<Replacement> {
     (word.text == *old).then(|| Replacement::new(word.range.clone(), new))
 }
+
+/// Whether a text has that word.
+pub fn has_word(text: &str, word: &str) -> bool {
+    let is_part = |c: char| c.is_alphanumeric() || c == '_';
+    text.split(|c| !is_part(c)).any(|it| it == word)
+}

@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 use crate::commands::lines::with_changes;
 use crate::commands::typed::named;
 use crate::commands::unneeded::Unneeded;
-use crate::commands::words::{Words, webhook_names};
+use crate::commands::words::{Words, has_word, webhook_names};
 use crate::names::Version;
 use crate::plan::Change;
 use crate::project::{Admission, Project, Resource, Webhooks};
@@ -228,16 +228,12 @@ fn exchanged(text: &str, old: &str, new: &str) -> String {
 /// What the owner of an edited file has to do.
 fn left(it: &Moved, text: &str, old: &Version, new: &Resource) -> Option<String> {
     let (path, version) = (&it.new.path, &new.version);
-    let is_named = || {
-        let is_part = |c: char| c.is_alphanumeric() || c == '_';
-        text.split(|c| !is_part(c)).any(|word| word == old.as_str())
-    };
     match it.how {
         How::Exchanged => None,
         How::OtherHub => Some(format!(
             "`{path}` was edited: its functions must convert to and from the hub `{version}` now"
         )),
-        How::Type => is_named().then(|| {
+        How::Type => has_word(text, old.as_str()).then(|| {
             format!("`{path}` still has the name `{old}`: the code there is for `{version}` now")
         }),
     }

@@ -3,20 +3,15 @@
 //! They contain no commands, because no way to recreate objects under another name is safe: deleting an object, or
 //! its CRD, deletes what the object owns, and a new object has another UID, so it cannot take that over.
 
-use crate::commands::words::Words;
-use crate::names::Version;
+use crate::names::{Kind, Plural, Version};
 use crate::project::Resource;
 
 /// When a new name is safe.
 const ONLY_WHILE: &str = "rename only while no cluster has objects that somebody needs";
 
 /// What remains in a cluster if the kind has a new name.
-pub fn of_kind(old: &Resource, words: &Words) -> Vec<String> {
-    let (Some([kind, new_kind]), Some([plural, new_plural])) = (&words.kind, words.plurals.last())
-    else {
-        return Vec::new();
-    };
-    let group = old.qualified_group();
+pub fn of_kind(old: &Resource, new_kind: &Kind, new_plural: &Plural) -> Vec<String> {
+    let (group, kind, plural) = (old.qualified_group(), &old.kind, &old.plural);
     vec![
         format!(
             "in a cluster, `{new_plural}.{group}` is a different resource from `{plural}.{group}`: {}",

@@ -30,8 +30,8 @@ pub fn requested(project: &Project, args: &RenameGroupArgs) -> Result<Requested>
     }
     let groups = changed(project, &after).map(|(_, new)| beside::check_group(&after, new));
     let errors: Vec<Error> = groups.filter_map(Result::err).collect();
-    Error::all(cannot_be(&errors))?;
-    Error::all(refused(project, &after, &after))?;
+    cannot_be(&errors)?;
+    refused(project, &after, &after)?;
     let warnings = cluster::of_group(&old, &into);
     let words = Words {
         left: left(&old, typed, &from),

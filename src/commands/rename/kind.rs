@@ -4,29 +4,26 @@ use super::{Requested, cluster, refused, unknown};
 use crate::cli::RenameKindArgs;
 use crate::commands::error::{Error, Result};
 use crate::commands::rename::error::RenameError;
-use crate::commands::renamed::changed;
 use crate::commands::typed::{group, plural};
 use crate::commands::words::Words;
-use crate::names::ControllerName;
+use crate::names::{ControllerName, Kind, Plural};
 use crate::project::{CoreType, Project, Resource};
 
 /// The project with the kind under its new name.
 pub fn requested(project: &Project, args: &RenameKindArgs) -> Result<Requested> {
     let old = kind(project, args)?;
-    let after = renamed(project, old, args)?;
+    let plural = plural(args.plural.as_ref(), &args.to)?;
+    let after = renamed(project, old, &args.to, &plural)?;
     // A cluster has both kinds for a while, so their names must not clash.
-    Error::all(refused(project, &after, project))?;
-    let plurals = changed(project, &after).map(|(old, new)| [old, new]);
-    let plurals = plurals.map(|both| both.map(|it| it.plural.to_string()));
+    refused(project, &after, project)?;
     let words = Words {
         group: [old.qualified_group(), old.qualified_group()],
         kind: Some([old.kind.to_string(), args.to.to_string()]),
-        // All versions of a kind have the same.
-        plurals: plurals.take(1).collect(),
+        plurals: vec![[&old.plural, &plural].map(Plural::to_string)],
         left: vec![old.kind.lower()],
         ..Words::default()
     };
-    let warnings = cluster::of_kind(old, &words);
+    let warnings = cluster::of_kind(old, &args.to, &plural);
     Ok((after, words, warnings))
 }
 
@@ -66,13 +63,12 @@ fn named(resource: &Resource) -> String {
 }
 
 /// The project with the kind under its new name, and its resources in the same order.
-fn renamed(project: &Project, old: &Resource, args: &RenameKindArgs) -> Result<Project> {
-    let plural = plural(args.plural.as_ref(), &args.to)?;
-    let after_kind: ControllerName = args.to.lower().parse().map_err(Error::name("--to"))?;
+fn renamed(project: &Project, old: &Resource, to: &Kind, plural: &Plural) -> Result<Project> {
+    let after_kind: ControllerName = to.lower().parse().map_err(Error::name("--to"))?;
     let mut after = project.clone();
     let versions = after.resources.iter_mut().filter(|it| it.is_kind_of(old));
     for resource in versions {
-        resource.kind = args.to.clone();
+        resource.kind = to.clone();
         resource.plural = plural.clone();
         let names = resource.controllers.iter().cloned().map(|name| match name {
             Some(name) if name.as_str() == old.kind.lower() => Some(after_kind.clone()),

@@ -14,7 +14,7 @@ pub fn requested(project: &Project, args: &RenameVersionArgs) -> Result<Requeste
     let old = resources(project, args)?;
     let after = renamed(project, args);
     check(project, &after)?;
-    Error::all(refused(project, &after, &after))?;
+    refused(project, &after, &after)?;
     let group = old[0].qualified_group();
     let stays = project
         .apis()

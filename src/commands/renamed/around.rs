@@ -4,10 +4,11 @@
 //! or its new place is taken, single modules leave it: then their lines move to other files, and the module
 //! around them is added or removed with the scaffold. Pure.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::Files;
 use crate::commands::error::Result;
+use crate::commands::lines::Line;
 use crate::commands::moves;
 use crate::commands::wanted::insert;
 use crate::modules::{MoveError, Moved};
@@ -17,8 +18,8 @@ use crate::scaffold::{self, Part, What};
 
 /// How the scaffold differs from the old one with its files at their new places.
 pub struct Around {
-    /// Lines that change within their files, before and after.
-    pub renamed: Vec<(Part, Part)>,
+    /// Lines that change within their files, by the old path.
+    pub renamed: BTreeMap<String, Vec<Line>>,
     removed: Vec<Part>,
     added: Vec<Part>,
 }
@@ -38,15 +39,25 @@ impl Around {
         let added = scaffold::without(wanted, &existing);
         let [gone, new] = [&removed, &added]
             .map(|parts| parts.iter().map(Part::identity).collect::<BTreeSet<_>>());
-        let is_renamed = |(old, now): &&(Part, Part)| {
+        let is_renamed = |(old, now): &(Part, Part)| {
             let old = moved(old);
             old.path == now.path && gone.contains(&old.identity()) && new.contains(&now.identity())
         };
-        let renamed: Vec<(Part, Part)> = pairs.iter().filter(is_renamed).cloned().collect();
-        let (olds, news): (Vec<Part>, Vec<Part>) = renamed
-            .iter()
-            .map(|(old, new)| (moved(old), new.clone()))
-            .unzip();
+        let mut renamed: BTreeMap<String, Vec<Line>> = BTreeMap::new();
+        let (mut olds, mut news) = (Vec::new(), Vec::new());
+        for (old, new) in pairs.iter().filter(|pair| is_renamed(pair)) {
+            if let What::Line { marker, fragment } = &old.what
+                && let What::Line { fragment: new, .. } = &new.what
+            {
+                renamed.entry(old.path.clone()).or_default().push(Line {
+                    marker: *marker,
+                    old: fragment.clone(),
+                    new: new.clone(),
+                });
+            }
+            olds.push(moved(old));
+            news.push(new.clone());
+        }
         Self {
             renamed,
             removed: scaffold::without(removed, &olds),
