@@ -5,14 +5,14 @@
 
 pub mod error;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use serde_json::{Value, json};
 
 use crate::commands::error::{Error, Result};
 use crate::layout;
-use crate::manifests::compat::{self, Difference};
+use crate::manifests::compat;
 use crate::plan::Change;
 use crate::project::{PROJECT_FILE, Project};
 use crate::toolchain::git::{self, Files};
@@ -43,37 +43,31 @@ pub fn compare(old: &Files, changes: &[Change], tree: &Tree) -> Result<Compared>
     add_stored(&mut old_crds, old.get(PROJECT_FILE));
     let crds = documents(crds(changes, tree).into_iter())?;
     let spent = allowed(old.get(layout::ALLOWED_BREAKS).map(String::as_str)).unwrap_or_default();
-    let allowed = allowed(tree.text(layout::ALLOWED_BREAKS))?;
+    let mut allowed = allowed(tree.text(layout::ALLOWED_BREAKS))?;
+    allowed.retain(|key, reason| spent.get(key) != Some(reason));
 
-    let differences = compat::compare(&old_crds, &crds);
-    let (breaks, safe): (Vec<Difference>, Vec<_>) =
-        differences.into_iter().partition(|it| it.is_break);
-    let is_unused = |(key, reason): &(&String, &String)| {
-        spent.get(*key) != Some(*reason) && breaks.iter().all(|it| it.key() != **key)
-    };
-    let unused = allowed.iter().filter(is_unused).map(|(key, _)| {
+    let (mut safe, mut meant, mut broken) = (Vec::new(), Vec::new(), Vec::new());
+    let mut unused: BTreeSet<&String> = allowed.keys().collect();
+    for it in compat::compare(&old_crds, &crds) {
+        let key = it.key();
+        if !it.is_break {
+            safe.push(it.to_string());
+        } else if allowed.contains_key(&key) {
+            unused.remove(&key);
+            meant.push(format!("{it}; this is intended"));
+        } else {
+            broken.push(Break(it));
+        }
+    }
+    safe.extend(meant);
+    let warnings = unused.iter().map(|key| {
         let path = layout::ALLOWED_BREAKS;
         format!("`{path}` allows `{key}`, which breaks nothing: remove the line")
     });
-    let is_allowed = |it: &Difference| {
-        let key = it.key();
-        let reason = allowed.get(&key);
-        reason.is_some() && reason != spent.get(&key)
-    };
-    let warnings = unused.collect();
-    let (meant, broken): (Vec<_>, Vec<_>) = breaks.into_iter().partition(is_allowed);
-    let meant = meant.iter().map(|it| format!("{it}; this is intended"));
     Ok(Compared {
-        broken: match broken {
-            none if none.is_empty() => None,
-            broken => Some(AgainstError::Breaks(broken.into_iter().map(Break).collect()).into()),
-        },
-        safe: safe
-            .iter()
-            .map(Difference::to_string)
-            .chain(meant)
-            .collect(),
-        warnings,
+        broken: (!broken.is_empty()).then(|| AgainstError::Breaks(broken).into()),
+        safe,
+        warnings: warnings.collect(),
     })
 }
 

@@ -10,7 +10,7 @@ use crate::cli::ApiArgs;
 use crate::commands::beside::{check_controller, check_group, check_names, name_taken};
 use crate::commands::error::Result;
 use crate::commands::external::{self, Found};
-use crate::commands::typed::{group, plural};
+use crate::commands::typed::{group, kubernetes_own, plural};
 use crate::commands::wanted::{Wanted, added};
 use crate::project::{Api, Image, Origin, Project, Resource};
 use crate::scaffold;
@@ -103,7 +103,12 @@ fn resource(project: &Project, args: &ApiArgs, parts: Parts) -> Result<Resource>
     }
     let new = own(project, args)?;
     if existing.is_none() && !parts.resource {
-        return Err(foreign::unknown_type(args, &new).into());
+        let group = group(&args.group);
+        return Err(ApiError::UnknownType {
+            gvk: new.gvk(),
+            kubernetes_own: kubernetes_own(group, &args.version, &args.kind, |_| true),
+        }
+        .into());
     }
     check_group(project, &new)?;
     let resource = match existing {

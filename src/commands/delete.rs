@@ -29,15 +29,14 @@ pub fn api(project: Project, args: &DeleteApiArgs, tree: &Tree) -> Result<Wanted
     Error::all(refused(&project, &resource, tree))?;
     let mut after = project.clone();
     after.resources.retain(|it| it.gvk() != resource.gvk());
-    let mut wanted = end(&project, after, &args.of, tree);
-    if let Some(after) = &wanted.project {
-        wanted.changes.push(scaffold::crdgen(after));
-        wanted.changes.extend(crd(after, &resource, tree));
-        let left = left_objects(after, &resource, &wanted.changes, tree);
-        wanted.warnings.extend(left);
-        wanted.warnings.push(cluster::of_api(after, &resource));
+    let (mut changes, mut warnings) = unneeded(&project, &mut after, &args.of, tree);
+    changes.push(scaffold::crdgen(&after));
+    if after.versions_of(&resource).next().is_none() {
+        changes.extend(generated(&storage::crd_file(&resource), tree));
     }
-    Ok(wanted)
+    warnings.extend(left_objects(&after, &resource, &changes, tree));
+    warnings.push(cluster::of_api(&after, &resource));
+    Ok(Wanted::of(after, changes, warnings))
 }
 
 /// The project without those webhooks.
@@ -63,15 +62,13 @@ pub fn webhook(project: Project, args: &DeleteWebhookArgs, tree: &Tree) -> Resul
         webhooks: is_any_left.then_some(webhooks),
         ..resource.clone()
     };
-    let mut wanted = end(&project, with(&project, after), &args.of, tree);
-    if let Some(after) = &wanted.project {
-        let warnings = &mut wanted.warnings;
-        warnings.extend(cluster::of_webhooks(&project, after));
-        if args.conversion {
-            warnings.push(cluster::of_conversion(after, &resource, &args.spoke));
-        }
+    let mut after = with(&project, after);
+    let (changes, mut warnings) = unneeded(&project, &mut after, &args.of, tree);
+    warnings.extend(cluster::of_webhooks(&project, &after));
+    if args.conversion {
+        warnings.push(cluster::of_conversion(&after, &resource, &args.spoke));
     }
-    Ok(wanted)
+    Ok(Wanted::of(after, changes, warnings))
 }
 
 /// The project without that controller.
@@ -96,7 +93,9 @@ pub fn controller(project: Project, args: &DeleteControllerArgs, tree: &Tree) ->
     }
     let mut after = resource;
     after.controllers.retain(|it| it != name);
-    Ok(end(&project, with(&project, after), &args.of, tree))
+    let mut after = with(&project, after);
+    let (changes, warnings) = unneeded(&project, &mut after, &args.of, tree);
+    Ok(Wanted::of(after, changes, warnings))
 }
 
 /// The project with `resource` instead of its old state. A type that is not the project's own is listed only
@@ -111,22 +110,19 @@ fn with(project: &Project, resource: Resource) -> Project {
     project
 }
 
-/// The changes from the scaffold of `before` to that of `after`.
-fn end(before: &Project, mut after: Project, args: &DeleteArgs, tree: &Tree) -> Wanted {
-    let unneeded = Unneeded::of(before, &after, tree, args.force);
-    let mut changes = unneeded.changes(&mut after);
+/// The changes from the scaffold of `before` to that of `after`, and warnings about what stays.
+fn unneeded(
+    before: &Project,
+    after: &mut Project,
+    args: &DeleteArgs,
+    tree: &Tree,
+) -> (Vec<Change>, Vec<String>) {
+    let unneeded = Unneeded::of(before, after, tree, args.force);
+    let mut changes = unneeded.changes(after);
     if unneeded.has_line(layout::WEBHOOK_KUSTOMIZATION, WEBHOOK_MANIFESTS_LINE) {
         changes.extend(generated(layout::WEBHOOK_MANIFESTS, tree));
     }
-    Wanted::of(after, changes, unneeded.warnings())
-}
-
-/// The change that removes the CRD of a kind without versions.
-fn crd(after: &Project, resource: &Resource, tree: &Tree) -> Option<Change> {
-    if after.versions_of(resource).next().is_some() {
-        return None;
-    }
-    generated(&storage::crd_file(resource), tree)
+    (changes, unneeded.warnings())
 }
 
 /// The requested resource, from PROJECT.

@@ -30,6 +30,7 @@ pub fn change(root: &Path, before: &Project, mut wanted: Wanted, tree: &Tree) ->
     let Some(after) = &wanted.project else {
         return Ok(wanted);
     };
+    let modules = |project: &Project| project.crates().cloned().collect::<BTreeSet<CrateSpec>>();
     let (old, new) = (modules(before), modules(after));
     let manifest = tree.text(MANIFEST).unwrap_or_default();
     let name = after.project_name.as_str();
@@ -53,10 +54,6 @@ pub fn change(root: &Path, before: &Project, mut wanted: Wanted, tree: &Tree) ->
         }
     }
     Ok(wanted)
-}
-
-fn modules(project: &Project) -> BTreeSet<CrateSpec> {
-    project.crates().cloned().collect()
 }
 
 /// The manifest without that dependency, if it has it: `cargo remove` would also remove profiles.

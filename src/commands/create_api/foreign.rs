@@ -6,7 +6,7 @@ use crate::commands::beside::check_beside;
 use crate::commands::create_api::error::ApiError;
 use crate::commands::error::{Error, Result};
 use crate::commands::external::error::ExternalError;
-use crate::commands::typed::{group, kubernetes_own};
+use crate::commands::typed::group;
 use crate::project::{CoreType, Project, Resource};
 
 /// The requested type of Kubernetes' own, from PROJECT or as a new one; `None` if Kubernetes has no such
@@ -52,12 +52,4 @@ pub fn with_controller(
     }
     check_typed(args, &external, "its CRD")?;
     super::with_controller(project, external, args)
-}
-
-/// The error for an unknown type, with what the user may have meant.
-pub fn unknown_type(args: &ApiArgs, new: &Resource) -> ApiError {
-    ApiError::UnknownType {
-        gvk: new.gvk(),
-        kubernetes_own: kubernetes_own(group(&args.group), &args.version, &args.kind, |_| true),
-    }
 }

@@ -1,6 +1,7 @@
 //! What `kbr manifests` generates from compiled types: CRDs, and related files.
 
 use crate::commands::types::Types;
+use crate::error::quoted;
 use crate::layout;
 use crate::manifests::crd::{self, CrdDocument};
 use crate::manifests::{self, state_metrics};
@@ -59,14 +60,13 @@ fn metric_prefix(project: &Project, crd: &CrdDocument) -> String {
 
 /// A warning about fields that may be null, because the operator always writes them.
 fn of_null(crd: &CrdDocument) -> Option<String> {
-    let fields = crd.nullable_fields();
-    let fields: Vec<String> = fields.iter().map(|field| format!("`{field}`")).collect();
+    let fields = Vec::from_iter(crd.nullable_fields());
     (!fields.is_empty()).then(|| {
         format!(
             "in `{}`, {} may be null: where null means the same as omitting the field, write \
              `#[serde(skip_serializing_if = \"Option::is_none\")]` on it",
             crd.kind,
-            fields.join(", ")
+            quoted(&fields)
         )
     })
 }
