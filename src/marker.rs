@@ -7,6 +7,7 @@
 
 use std::cmp::Ordering;
 
+use clap::ValueEnum;
 use miette::Diagnostic;
 use thiserror::Error;
 
@@ -16,7 +17,7 @@ use crate::error::join;
 const BYTE_ORDER_MARK: char = '\u{feff}';
 
 /// The places where kbr inserts.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, ValueEnum)]
 pub enum ScaffoldMarker {
     /// `src/lib.rs`: one line registers a controller.
     Controllers,
@@ -46,37 +47,10 @@ pub enum ScaffoldMarker {
 }
 
 impl ScaffoldMarker {
-    pub const ALL: [Self; 12] = [
-        Self::Controllers,
-        Self::CrdResources,
-        Self::DefaultPatches,
-        Self::DefaultReplacements,
-        Self::DefaultResources,
-        Self::Exports,
-        Self::Modules,
-        Self::NetworkPolicyResources,
-        Self::RbacResources,
-        Self::Samples,
-        Self::WebhookResources,
-        Self::Webhooks,
-    ];
-
     /// The name after `+kbr:scaffold:`.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Controllers => "controllers",
-            Self::CrdResources => "crd-resources",
-            Self::DefaultPatches => "default-patches",
-            Self::DefaultReplacements => "default-replacements",
-            Self::DefaultResources => "default-resources",
-            Self::Exports => "exports",
-            Self::Modules => "modules",
-            Self::NetworkPolicyResources => "network-policy-resources",
-            Self::RbacResources => "rbac-resources",
-            Self::Samples => "samples",
-            Self::WebhookResources => "webhook-resources",
-            Self::Webhooks => "webhooks",
-        }
+    pub fn name(self) -> String {
+        let value = self.to_possible_value();
+        value.map_or_else(String::new, |value| value.get_name().to_owned())
     }
 
     /// The whole line, without its indentation.
@@ -100,26 +74,17 @@ impl ScaffoldMarker {
         text: &str,
         fragment: &str,
     ) -> Result<Option<String>, ScaffoldMarkerError> {
-        if let Some(text) = text.strip_prefix(BYTE_ORDER_MARK) {
-            let inserted = self.insert(path, text, fragment)?;
-            return Ok(inserted.map(|text| format!("{BYTE_ORDER_MARK}{text}")));
-        }
-        let lines: Vec<Line<'_>> = lines(text).collect();
+        let lines = lines(text);
         let at = self.find(path, &lines, fragment)?;
         let marker = &lines[at];
         let run = run(&lines, at);
         if run.iter().any(|line| line.trimmed() == fragment) {
             return Ok(None);
         }
-        let sorted =
-            run.is_sorted_by(|a, b| line_order(a.trimmed(), b.trimmed()) != Ordering::Greater);
-        let place = match run
-            .iter()
-            .position(|line| line_order(line.trimmed(), fragment) == Ordering::Greater)
-        {
-            Some(later) if sorted => run[later].start,
-            _ => marker.start,
-        };
+        let is_later = |a: &str, b: &str| line_order(a, b) == Ordering::Greater;
+        let is_sorted = run.is_sorted_by(|a, b| !is_later(a.trimmed(), b.trimmed()));
+        let later = run.iter().find(|line| is_later(line.trimmed(), fragment));
+        let place = later.filter(|_| is_sorted).unwrap_or(marker).start;
         let ending = if marker.text.ends_with("\r\n") {
             "\r\n"
         } else {
@@ -135,17 +100,22 @@ impl ScaffoldMarker {
     /// Removes `fragment`, one line, from the run above this marker in `text`. Returns `None` if the
     /// run does not contain it.
     pub fn remove(self, text: &str, fragment: &str) -> Option<String> {
-        let bare = text.strip_prefix(BYTE_ORDER_MARK).unwrap_or(text);
-        let lines: Vec<Line<'_>> = lines(bare).collect();
-        let wanted = self.line();
-        let mut markers = (0..lines.len()).filter(|&at| lines[at].trimmed() == wanted);
-        let line = markers.find_map(|at| {
+        let lines = lines(text);
+        let line = self.places(&lines).into_iter().find_map(|at| {
             let mut run = run(&lines, at).iter();
             run.find(|line| line.trimmed() == fragment)
         })?;
-        let start = text.len() - bare.len() + line.start;
-        let (before, after) = (&text[..start], &text[start + line.text.len()..]);
+        let (before, after) = text.split_at(line.start);
+        let after = &after[line.text.len()..];
         Some(format!("{before}{after}"))
+    }
+
+    /// The indexes of the lines that are this marker.
+    fn places(self, lines: &[Line<'_>]) -> Vec<usize> {
+        let wanted = self.line();
+        let lines = lines.iter().enumerate();
+        let found = lines.filter(|(_, line)| line.trimmed() == wanted);
+        found.map(|(at, _)| at).collect()
     }
 
     /// The index of the one line that is this marker.
@@ -155,10 +125,7 @@ impl ScaffoldMarker {
         lines: &[Line<'_>],
         fragment: &str,
     ) -> Result<usize, ScaffoldMarkerError> {
-        let wanted = self.line();
-        let found: Vec<usize> = (0..lines.len())
-            .filter(|&at| lines[at].trimmed() == wanted)
-            .collect();
+        let found = self.places(lines);
         match found[..] {
             [at] => Ok(at),
             [] => Err(ScaffoldMarkerError::Missing {
@@ -170,7 +137,6 @@ impl ScaffoldMarker {
                 path: path.to_owned(),
                 marker: self,
                 lines: found.iter().map(|at| at + 1).collect(),
-                fragment: fragment.to_owned(),
             }),
         }
     }
@@ -194,7 +160,6 @@ pub enum ScaffoldMarkerError {
         path: String,
         marker: ScaffoldMarker,
         lines: Vec<usize>,
-        fragment: String,
     },
 }
 
@@ -230,12 +195,15 @@ fn run<'a, 'b>(lines: &'b [Line<'a>], marker: usize) -> &'b [Line<'a>] {
     &lines[start..marker]
 }
 
-fn lines(text: &str) -> impl Iterator<Item = Line<'_>> {
-    text.split_inclusive('\n').scan(0, |next, text| {
-        let start = *next;
-        *next += text.len();
-        Some(Line { start, text })
-    })
+fn lines(text: &str) -> Vec<Line<'_>> {
+    let bare = text.trim_start_matches(BYTE_ORDER_MARK);
+    let mut next = text.len() - bare.len();
+    let lines = bare.split_inclusive('\n').map(|text| {
+        let start = next;
+        next += text.len();
+        Line { start, text }
+    });
+    lines.collect()
 }
 
 /// The order in which rustfmt (style edition 2024) sorts lines: modules by the letters of their names,

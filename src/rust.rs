@@ -34,20 +34,10 @@ pub struct Code<'a> {
 #[derive(Debug)]
 struct Token<'a> {
     text: &'a str,
-    kind: Kind,
+    kind: TokenKind,
     start: usize,
     /// The token that closes or opens what this one opens or closes; its own number if there is none.
     partner: usize,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Kind {
-    Word,
-    /// `r#word`
-    RawWord,
-    /// A string literal in plain quotes.
-    Text,
-    Other,
 }
 
 #[derive(Debug)]
@@ -56,18 +46,10 @@ pub struct Comment<'a> {
     pub start: usize,
     /// The token after it.
     pub next: usize,
-    pub doc: Option<Doc>,
+    /// What it describes, if it is a doc comment: what contains it, or what follows it.
+    pub doc: Option<DocStyle>,
     /// Whether it ends with its line.
     pub is_line: bool,
-}
-
-/// What a doc comment describes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Doc {
-    /// What contains it.
-    Inner,
-    /// What follows it.
-    Outer,
 }
 
 /// `#[…]` or `#![…]`
@@ -101,37 +83,24 @@ impl<'a> Code<'a> {
         for token in tokenize(text, FrontmatterAllowed::Yes) {
             let start = end;
             end += token.len as usize;
-            let own = &text[start..end];
-            let kind = match token.kind {
-                TokenKind::Whitespace => continue,
+            let (own, next) = (&text[start..end], tokens.len());
+            match token.kind {
+                TokenKind::Whitespace => {}
                 TokenKind::LineComment { doc_style }
-                | TokenKind::BlockComment { doc_style, .. } => {
-                    comments.push(Comment {
-                        text: own,
-                        start,
-                        next: tokens.len(),
-                        doc: doc_style.map(|style| match style {
-                            DocStyle::Inner => Doc::Inner,
-                            DocStyle::Outer => Doc::Outer,
-                        }),
-                        is_line: matches!(token.kind, TokenKind::LineComment { .. }),
-                    });
-                    continue;
-                }
-                TokenKind::Ident => Kind::Word,
-                TokenKind::RawIdent => Kind::RawWord,
-                TokenKind::Literal {
-                    kind: LiteralKind::Str { terminated: true },
-                    ..
-                } if own.ends_with('"') => Kind::Text,
-                _ => Kind::Other,
-            };
-            tokens.push(Token {
-                text: own,
-                kind,
-                start,
-                partner: tokens.len(),
-            });
+                | TokenKind::BlockComment { doc_style, .. } => comments.push(Comment {
+                    text: own,
+                    start,
+                    next,
+                    doc: doc_style,
+                    is_line: matches!(token.kind, TokenKind::LineComment { .. }),
+                }),
+                kind => tokens.push(Token {
+                    text: own,
+                    kind,
+                    start,
+                    partner: next,
+                }),
+            }
         }
         match_brackets(&mut tokens);
         Self {
@@ -170,29 +139,31 @@ impl<'a> Code<'a> {
         self.text[..offset].matches('\n').count() + 1
     }
 
-    fn kind(&self, at: usize) -> Kind {
-        self.tokens.get(at).map_or(Kind::Other, |token| token.kind)
+    fn is_of(&self, at: usize, kind: TokenKind) -> bool {
+        self.tokens.get(at).is_some_and(|token| token.kind == kind)
     }
 
     /// Whether this token is a word: a name or a keyword.
     pub fn is_word(&self, at: usize) -> bool {
-        self.kind(at) == Kind::Word
+        self.is_of(at, TokenKind::Ident)
     }
 
     /// Whether this token is a name that a path may contain.
     pub fn is_name(&self, at: usize) -> bool {
-        match self.kind(at) {
-            Kind::Word => !KEYWORDS.contains(&self.word(at)),
-            kind => kind == Kind::RawWord,
-        }
+        let is_keyword = || KEYWORDS.contains(&self.word(at));
+        self.is_word(at) && !is_keyword() || self.is_of(at, TokenKind::RawIdent)
     }
 
     /// What is between the quotes of a plain string, and where it begins.
     pub fn string(&self, at: usize) -> Option<Segment> {
-        (self.kind(at) == Kind::Text).then(|| {
-            let range = self.range(at);
-            Segment::new(self.text, range.start + 1..range.end - 1)
-        })
+        let Token {
+            text, kind, start, ..
+        } = self.tokens.get(at)?;
+        let TokenKind::Literal { kind, .. } = kind else {
+            return None;
+        };
+        let is_plain = *kind == LiteralKind::Str { terminated: true } && text.ends_with('"');
+        is_plain.then(|| Segment::new(self.text, start + 1..start + text.len() - 1))
     }
 
     /// A token as a name of a path.
@@ -277,7 +248,7 @@ impl<'a> Code<'a> {
         for doc in self.comments.iter().rev() {
             let end = doc.start + doc.text.len();
             let is_above = end <= start && self.text[end..start].trim().is_empty();
-            if doc.doc == Some(Doc::Outer) && is_above {
+            if doc.doc == Some(DocStyle::Outer) && is_above {
                 start = doc.start;
             }
         }
@@ -289,7 +260,7 @@ impl<'a> Code<'a> {
         let first = self.comments.partition_point(|it| it.next < at);
         let own = self.comments[first..].iter();
         let mut own = own.take_while(|it| it.next == at);
-        own.any(|it| it.doc == Some(Doc::Outer))
+        own.any(|it| it.doc == Some(DocStyle::Outer))
     }
 }
 

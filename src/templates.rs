@@ -335,21 +335,22 @@ mod tests {
     #[test]
     fn every_marker_in_a_template_exists() {
         use crate::marker::ScaffoldMarker;
+        use clap::ValueEnum;
         let mut seen = std::collections::BTreeSet::new();
         for (path, text) in files() {
             if path.ends_with(".md.hbs") {
                 continue;
             }
             for line in text.lines().filter(|line| line.contains("+kbr:scaffold:")) {
-                let marker = ScaffoldMarker::ALL
-                    .into_iter()
+                let marker = ScaffoldMarker::value_variants()
+                    .iter()
                     .find(|marker| marker.line() == line.trim());
                 seen.insert(marker.unwrap_or_else(|| panic!("{path}: {line}")));
             }
         }
         assert_eq!(
             seen.len(),
-            ScaffoldMarker::ALL.len(),
+            ScaffoldMarker::value_variants().len(),
             "each marker is in a template: {seen:?}"
         );
     }

@@ -1,5 +1,7 @@
 //! Markers: comments that kbr reads, and the lines above which it inserts.
 
+use clap::ValueEnum;
+
 use super::lines::PROJECTS;
 use super::plans::{assert_is_yaml, tree};
 use super::random::Random;
@@ -90,7 +92,8 @@ fn code_markers_make_manifests_or_errors() {
 
 /// A file with scaffold markers that somebody has edited, and one of its markers.
 fn scaffold(random: &mut Random) -> (String, ScaffoldMarker) {
-    let marker = ScaffoldMarker::ALL[random.below(ScaffoldMarker::ALL.len())];
+    let markers = ScaffoldMarker::value_variants();
+    let marker = markers[random.below(markers.len())];
     let files = &PROJECTS[random.below(PROJECTS.len())].files;
     let holding: Vec<&String> = files
         .values()

@@ -8,6 +8,7 @@
 
 use std::fmt;
 
+use clap::ValueEnum;
 use miette::Diagnostic;
 use thiserror::Error;
 
@@ -214,12 +215,13 @@ fn parse(
         }));
     }
     let kinds = MarkerKind::ALL.map(MarkerKind::name).into_iter();
-    let places = || ScaffoldMarker::ALL.iter().map(|marker| marker.name());
+    let places = ScaffoldMarker::value_variants().iter();
+    let places: Vec<String> = places.map(|marker| marker.name()).collect();
     let (message, near, help) = match name {
-        "scaffold" if places().any(|place| place == arguments) => return Ok(None),
+        "scaffold" if places.iter().any(|place| place == arguments) => return Ok(None),
         "scaffold" => (
             format!("unknown scaffold marker `{prefix}scaffold{rest}`"),
-            suggest(arguments, places()),
+            suggest(arguments, places.iter().map(String::as_str)),
             "remove it; `kbr help markers` lists the markers",
         ),
         _ => (
