@@ -104,8 +104,7 @@ pub enum MoveError {
 
 /// The path of a module after the moves.
 pub fn after(moves: &[Move], root: &str, module: &str) -> String {
-    let path: Vec<String> = module.split("::").map(str::to_owned).collect();
-    places::moved(moves, root, &path).join("::")
+    places::moved(moves, root, &places::names(module)).join("::")
 }
 
 /// Moves modules among `files`, texts by path: the project's own files, without vendored and generated

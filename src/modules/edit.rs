@@ -1,39 +1,28 @@
 //! The smallest replacements that turn one path into another. Pure.
 
-use super::names::Names;
+use super::names::{Names, Reference};
 use crate::rust::{Replacement, Segment, Use, UseKind, UseTree};
 
 /// Replaces the names `old` with `new`, except for their common beginning and end.
 pub fn respell(old: &[Segment], new: &[String]) -> Option<Replacement> {
     let is_equal = |(old, new): &(&Segment, &String)| old.text == **new;
     let shorter = old.len().min(new.len());
-    let begin = old.iter().zip(new).take_while(is_equal).count();
+    let mut begin = old.iter().zip(new).take_while(is_equal).count();
     let end = old.iter().rev().zip(new.iter().rev());
-    let end = end.take(shorter - begin).take_while(is_equal).count();
-    let (removed, added) = (&old[begin..old.len() - end], &new[begin..new.len() - end]);
-    if removed.is_empty() && added.is_empty() {
+    let mut end = end.take(shorter - begin).take_while(is_equal).count();
+    if begin + end == old.len().max(new.len()) {
         return None;
     }
-    let joined = added.join("::");
-    // `::` belongs to the name before it, but at the end of a path to the name after it.
-    let (range, text) = match (&old[old.len() - end..], &old[..begin]) {
-        ([after, ..], _) => {
-            let start = removed.first().unwrap_or(after).range.start;
-            let names: String = added.iter().map(|name| format!("{name}::")).collect();
-            (start..after.range.start, names)
+    // Where names are only added or removed, the `::` belongs to a name beside them.
+    if begin + end == shorter {
+        match end {
+            0 => begin = begin.checked_sub(1)?,
+            _ => end -= 1,
         }
-        ([], [.., before]) if removed.is_empty() => {
-            (before.range.end..before.range.end, format!("::{joined}"))
-        }
-        ([], [.., before]) if added.is_empty() => {
-            (before.range.end..removed.last()?.range.end, joined)
-        }
-        _ => {
-            let range = removed.first()?.range.start..removed.last()?.range.end;
-            (range, joined)
-        }
-    };
-    Some(Replacement::new(range, text))
+    }
+    let (removed, added) = (&old[begin..old.len() - end], &new[begin..new.len() - end]);
+    let range = removed.first()?.range.start..removed.last()?.range.end;
+    Some(Replacement::new(range, added.join("::")))
 }
 
 /// A name that a `use` imports: the old path, the new path, and the alias that it needs from now on.
@@ -60,20 +49,21 @@ pub fn respell_use(names: &Names<'_>, scope: usize, item: &Use) -> Vec<Replaceme
 }
 
 fn leaves(names: &Names<'_>, scope: usize, item: &Use, is_absolute: bool) -> Vec<Leaf> {
-    let mut leaves = Vec::new();
-    item.tree.leaves(&[], &mut |path, alias| {
-        let import = names.import_of(scope, path, alias);
-        let new = names.respell_import(scope, path, item.is_global, is_absolute, import);
+    let leaves = item.tree.leaves().into_iter().map(|leaf| {
+        let import = names.import_of(scope, &leaf);
+        let from = Reference::new(scope, leaf.path, item.is_global);
+        let new = names.respell(&from, is_absolute, import);
         let name = new.iter().rfind(|name| *name != "self");
-        leaves.push(Leaf {
-            old: path.iter().map(|name| (*name).to_owned()).collect(),
-            alias: import
-                .zip(name)
-                .and_then(|(number, name)| names.alias(number, name, &mut Vec::new())),
+        let alias = import
+            .zip(name)
+            .and_then(|(number, name)| names.alias(number, name, &mut Vec::new()));
+        Leaf {
+            old: from.path,
             new,
-        });
+            alias,
+        }
     });
-    leaves
+    leaves.collect()
 }
 
 /// The edits of a part of a `use`, whose leaves are `leaves`. The part comes after `depth` names of the
@@ -111,9 +101,7 @@ fn respell_tree(
     }
     let mut rest = leaves;
     for child in children {
-        let mut count = 0;
-        child.leaves(&[], &mut |_, _| count += 1);
-        let (own, others) = rest.split_at(count);
+        let (own, others) = rest.split_at(child.leaves().len());
         respell_tree(child, inner, &prefix, own, edits);
         rest = others;
     }

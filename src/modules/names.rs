@@ -10,7 +10,7 @@ use std::iter::successors;
 use super::places;
 use super::source::Source;
 use super::{Crate, Move};
-use crate::rust::Use;
+use crate::rust::{Leaf, Use};
 
 /// A module: the index of its crate in the list of crates, and its path in the crate.
 pub type Module = (usize, Vec<String>);
@@ -39,11 +39,28 @@ struct NameScope {
     values: Vec<String>,
 }
 
-/// One name that a `use` brings into a scope; for `a::*`, the path is `a`.
-pub struct Import {
-    scope: usize,
-    path: Vec<String>,
+/// A path, and the scope that it is in.
+#[derive(Clone)]
+pub struct Reference {
+    pub scope: usize,
+    pub path: Vec<String>,
+    /// Whether it begins with `::`.
     is_global: bool,
+}
+
+impl Reference {
+    pub fn new(scope: usize, path: Vec<String>, is_global: bool) -> Self {
+        Self {
+            scope,
+            path,
+            is_global,
+        }
+    }
+}
+
+/// One name that a `use` brings into a scope; for `a::*`, the path is `a`.
+struct Import {
+    from: Reference,
     alias: Option<String>,
     is_public: bool,
 }
@@ -135,10 +152,9 @@ impl<'a> Names<'a> {
             self.bind(scope, name, Binding::Child, declaration.is_public);
         }
         for (block, item) in &source.uses {
-            let scope = first + block;
-            item.tree.leaves(&[], &mut |names, alias| {
-                self.import(scope, item, names, alias);
-            });
+            for leaf in item.tree.leaves() {
+                self.import(first + block, item, leaf);
+            }
         }
         first
     }
@@ -154,24 +170,23 @@ impl<'a> Names<'a> {
         names.entry(name.to_owned()).or_insert(bound);
     }
 
-    fn import(&mut self, scope: usize, item: &Use, names: &[&str], alias: Option<&str>) {
+    fn import(&mut self, scope: usize, item: &Use, leaf: Leaf) {
         let number = self.imports.len();
-        let path = match names {
-            [path @ .., "*"] | [path @ .., "self"] if !path.is_empty() => path,
-            path => path,
-        };
-        self.imports.push(Import {
-            scope,
-            path: path.iter().map(|name| (*name).to_owned()).collect(),
-            is_global: item.is_global,
-            alias: alias.map(str::to_owned),
-            is_public: item.is_public,
-        });
-        if names.last() == Some(&"*") {
+        let Leaf { mut path, alias } = leaf;
+        let last = path.last().cloned().unwrap_or_default();
+        if matches!(last.as_str(), "*" | "self") && path.len() > 1 {
+            path.pop();
+        }
+        if last == "*" {
             self.scopes[scope].globs.push(number);
-        } else if let Some(name) = alias.or(path.last().copied()) {
+        } else if let Some(name) = alias.as_ref().or(path.last()) {
             self.bind(scope, name, Binding::Import(number), item.is_public);
         }
+        self.imports.push(Import {
+            from: Reference::new(scope, path, item.is_global),
+            alias,
+            is_public: item.is_public,
+        });
     }
 
     pub fn module_of(&self, scope: usize) -> &Module {
@@ -195,23 +210,16 @@ impl<'a> Names<'a> {
     }
 
     /// The modules to which the names of a path lead, as far as they belong to the project.
-    fn trace(
-        &self,
-        scope: usize,
-        path: &[&str],
-        is_global: bool,
-        busy: &mut Vec<usize>,
-    ) -> Vec<(Via, Module)> {
+    fn trace(&self, from: &Reference, busy: &mut Vec<usize>) -> Vec<(Via, Module)> {
         let mut steps: Vec<(Via, Module)> = Vec::new();
-        for (at, name) in path.iter().enumerate() {
+        for (at, name) in from.path.iter().enumerate() {
             let step = match steps.last() {
-                None if at == 0 => self.head(scope, name, is_global, busy),
-                Some((Via::Here, (number, path))) if *name == "super" => {
-                    let parent = path.split_last().map(|(_, parent)| parent.to_vec());
-                    parent.map(|parent| (Via::Here, (*number, parent)))
+                None if at == 0 => self.head(from, name, busy),
+                Some((Via::Here, module)) if name == "super" => {
+                    parent(module).map(|parent| (Via::Here, parent))
                 }
                 Some((_, module)) => {
-                    let (inside, of) = (&self.scopes[scope].module, self.scope_of(module));
+                    let (inside, of) = (self.module_of(from.scope), self.scope_of(module));
                     let found = of.and_then(|of| self.find(of, name, inside, true, busy));
                     found.and_then(|found| self.step(found, busy))
                 }
@@ -225,25 +233,17 @@ impl<'a> Names<'a> {
         steps
     }
 
-    fn head(
-        &self,
-        scope: usize,
-        name: &str,
-        is_global: bool,
-        busy: &mut Vec<usize>,
-    ) -> Option<(Via, Module)> {
-        let (own, path) = &self.scopes[scope].module;
+    /// Where a path leads that begins with that name.
+    fn head(&self, from: &Reference, name: &str, busy: &mut Vec<usize>) -> Option<(Via, Module)> {
+        let own = self.module_of(from.scope);
         match name {
-            "crate" => return Some((Via::Root, (*own, Vec::new()))),
-            "self" => return Some((Via::Here, (*own, path.clone()))),
-            "super" => {
-                let (_, parent) = path.split_last()?;
-                return Some((Via::Here, (*own, parent.to_vec())));
-            }
+            "crate" => return Some((Via::Root, (own.0, Vec::new()))),
+            "self" => return Some((Via::Here, own.clone())),
+            "super" => return Some((Via::Here, parent(own)?)),
             _ => {}
         }
-        if !is_global {
-            let mut around = successors(Some(scope), |&it| self.scopes[it].parent);
+        if !from.is_global {
+            let mut around = successors(Some(from.scope), |&it| self.scopes[it].parent);
             let found =
                 around.find_map(|it| self.find(it, name, &self.scopes[it].module, true, busy));
             if let Some(found) = found {
@@ -251,7 +251,7 @@ impl<'a> Names<'a> {
             }
         }
         let number = self.crates.iter().enumerate().position(|(number, it)| {
-            number != *own && it.names.iter().any(|known| known == name)
+            number != own.0 && it.names.iter().any(|known| known == name)
         })?;
         Some((Via::Root, (number, Vec::new())))
     }
@@ -270,12 +270,11 @@ impl<'a> Names<'a> {
         if busy.contains(&number) {
             return None;
         }
-        let import = &self.imports[number];
-        let path: Vec<&str> = import.path.iter().map(String::as_str).collect();
+        let from = &self.imports[number].from;
         busy.push(number);
-        let mut steps = self.trace(import.scope, &path, import.is_global, busy);
+        let mut steps = self.trace(from, busy);
         busy.pop();
-        let is_whole = steps.len() == path.len();
+        let is_whole = steps.len() == from.path.len();
         let last = steps.pop().filter(|_| is_whole);
         last.map(|(_, module)| module)
     }
@@ -336,21 +335,26 @@ impl<'a> Names<'a> {
 
     /// Whether an import refers to a function or a constant, which no path leads through.
     fn is_value(&self, number: usize, busy: &mut Vec<usize>) -> bool {
-        let import = &self.imports[number];
-        let path: Vec<&str> = import.path.iter().map(String::as_str).collect();
-        let Some((name, parent)) = path.split_last() else {
+        let mut from = self.imports[number].from.clone();
+        let Some(name) = from.path.pop() else {
             return false;
         };
         busy.push(number);
-        let steps = self.trace(import.scope, parent, import.is_global, busy);
+        let steps = self.trace(&from, busy);
         busy.pop();
-        let last = steps.last().filter(|_| steps.len() == parent.len());
+        let last = steps.last().filter(|_| steps.len() == from.path.len());
         let scope = last.and_then(|(_, module)| self.scope_of(module));
         scope.is_some_and(|scope| {
             let scope = &self.scopes[scope];
-            !scope.names.contains_key(*name) && scope.values.iter().any(|value| value == name)
+            !scope.names.contains_key(&name) && scope.values.contains(&name)
         })
     }
+}
+
+/// The module that contains a module or an item.
+fn parent((number, path): &Module) -> Option<Module> {
+    let (_, parent) = path.split_last()?;
+    Some((*number, parent.to_vec()))
 }
 
 /// What has that name in a module.

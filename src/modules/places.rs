@@ -9,33 +9,26 @@ pub fn folder(path: &str) -> &str {
     path.rsplit_once('/').map_or("", |(folder, _)| folder)
 }
 
-/// A module's path after the move.
-pub fn moved(moves: &[Move], root: &str, path: &[String]) -> Vec<String> {
-    let mut longest = 0;
-    let mut result = path.to_vec();
-    for it in moves.iter().filter(|it| it.root == root) {
-        let from: Vec<&str> = it.from.split("::").collect();
-        let rest = path
-            .get(from.len()..)
-            .filter(|_| from == path[..from.len()]);
-        if let Some(rest) = rest
-            && from.len() > longest
-        {
-            longest = from.len();
-            result = it.to.split("::").map(str::to_owned).collect();
-            result.extend(rest.iter().cloned());
-        }
-    }
-    result
+/// The names of a module's path.
+pub fn names(path: &str) -> Vec<String> {
+    path.split("::").map(str::to_owned).collect()
 }
 
-/// The path of a module's file, without its extension.
-fn stem(root: &str, path: &[String]) -> String {
-    let folder = folder(root).split('/').filter(|part| !part.is_empty());
-    let names = path
-        .iter()
-        .map(|name| name.strip_prefix("r#").unwrap_or(name));
-    folder.chain(names).collect::<Vec<_>>().join("/")
+/// A module's path after the move.
+pub fn moved(moves: &[Move], root: &str, path: &[String]) -> Vec<String> {
+    let own = moves.iter().filter(|it| it.root == root);
+    let fitting = own.filter_map(|it| Some((it, path.strip_prefix(&names(&it.from)[..])?)));
+    // The longest path has the shortest rest.
+    match fitting.min_by_key(|(_, rest)| rest.len()) {
+        Some((it, rest)) => [&names(&it.to), rest].concat(),
+        None => path.to_vec(),
+    }
+}
+
+/// The path of a module's file below that folder, without its extension.
+pub fn stem(folder: &str, module: &str) -> String {
+    let names = module.split("::").map(|name| name.trim_start_matches("r#"));
+    names.fold(folder.to_owned(), |stem, name| join(&stem, name))
 }
 
 /// The path of each of `files` after the move.
@@ -43,13 +36,9 @@ pub fn places<'a>(
     moves: &[Move],
     files: &BTreeMap<&'a str, &'a str>,
 ) -> Result<BTreeMap<&'a str, String>, MoveError> {
-    let stem_of = |root: &str, path: &str| {
-        let path: Vec<String> = path.split("::").map(str::to_owned).collect();
-        stem(root, &path)
-    };
     let mut stems: Vec<(String, String)> = Vec::new();
     for it in moves {
-        let from = stem_of(&it.root, &it.from);
+        let [from, to] = [&it.from, &it.to].map(|module| stem(folder(&it.root), module));
         let is_file = |path: &str| files.contains_key(path);
         if !is_file(&format!("{from}.rs")) && !is_file(&format!("{from}/mod.rs")) {
             return Err(MoveError::Missing {
@@ -57,7 +46,7 @@ pub fn places<'a>(
                 module: it.from.clone(),
             });
         }
-        stems.push((from, stem_of(&it.root, &it.to)));
+        stems.push((from, to));
     }
     // The first that matches is the longest.
     stems.sort_by_key(|(from, _)| std::cmp::Reverse(from.len()));

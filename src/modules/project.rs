@@ -5,8 +5,8 @@ use std::ops::Range;
 use std::rc::Rc;
 
 use super::edit::{respell, respell_use};
-use super::names::Names;
-use super::places::{folder, join, relative};
+use super::names::{Names, Reference};
+use super::places::{folder, join, relative, stem};
 use super::source::{Declaration as Declared, Path, Source};
 use super::{Crate, Declaration, Move};
 use crate::rust::{Replacement, replaced};
@@ -52,14 +52,14 @@ pub fn read(
     let mut read = BTreeMap::new();
     for (number, it) in crates.iter().enumerate() {
         // A file of several crates counts as a module of the first.
-        walk(&it.root, files, &mut |place| {
-            if read.contains_key(place.path) {
+        walk(&it.root, files, &mut |place, source| {
+            if read.contains_key(&place.path) {
                 return false;
             }
             if !place.is_included {
-                let scope = names.add(&(number, place.module.clone()), &place.source);
-                let source = Rc::clone(&place.source);
-                read.insert(place.path.to_owned(), File { source, scope });
+                let scope = names.add(&(number, place.module.clone()), source);
+                let source = Rc::clone(source);
+                read.insert(place.path.clone(), File { source, scope });
             }
             true
         });
@@ -75,75 +75,73 @@ pub fn reached<'a>(
 ) -> BTreeSet<String> {
     let mut reached = BTreeSet::new();
     for root in roots {
-        walk(root, files, &mut |place| {
-            (with_tests || !place.is_for_tests) && reached.insert(place.path.to_owned())
+        walk(root, files, &mut |place, _| {
+            (with_tests || !place.is_for_tests) && reached.insert(place.path.clone())
         });
     }
     reached
 }
 
 /// A file of a crate.
-struct Place<'a> {
-    path: &'a str,
+#[derive(Clone)]
+struct Place {
+    path: String,
+    /// The folder of the files of its modules.
+    below: String,
     module: Vec<String>,
-    source: Rc<Source>,
     is_for_tests: bool,
     /// Whether the module is in another file, which has `include!`.
     is_included: bool,
 }
 
 /// Calls `each` for every file of a crate, which says whether to go on with the modules that the file declares.
-fn walk(root: &str, files: &BTreeMap<&str, &str>, each: &mut dyn FnMut(&Place<'_>) -> bool) {
-    // Path, folder of the files of its modules, module, whether it is for tests, whether it is included.
-    let mut open = vec![(
-        root.to_owned(),
-        folder(root).to_owned(),
-        Vec::new(),
-        false,
-        false,
-    )];
-    while let Some((path, below, module, is_for_tests, is_included)) = open.pop() {
-        let Some(text) = files.get(path.as_str()) else {
+fn walk(
+    root: &str,
+    files: &BTreeMap<&str, &str>,
+    each: &mut dyn FnMut(&Place, &Rc<Source>) -> bool,
+) {
+    let mut open = vec![Place {
+        path: root.to_owned(),
+        below: folder(root).to_owned(),
+        module: Vec::new(),
+        is_for_tests: false,
+        is_included: false,
+    }];
+    while let Some(place) = open.pop() {
+        let Some(text) = files.get(place.path.as_str()) else {
             continue;
         };
         let source = Rc::new(Source::read(text));
-        let place = Place {
-            path: &path,
-            module: module.clone(),
-            source: Rc::clone(&source),
-            is_for_tests,
-            is_included,
-        };
-        if !each(&place) {
+        if !each(&place, &source) {
             continue;
         }
-        for file in &source.included {
-            let file = join(folder(&path), &file.text);
-            open.push((file, below.clone(), module.clone(), is_for_tests, true));
-        }
+        let here = folder(&place.path);
+        open.extend(source.included.iter().map(|file| Place {
+            path: join(here, &file.text),
+            is_included: true,
+            ..place.clone()
+        }));
         for it in &source.declarations {
             let inline = &source.blocks[it.scope].module;
-            let is_for_tests = is_for_tests || it.is_for_tests;
-            let child = [&module[..], inline, std::slice::from_ref(&it.name.text)].concat();
             let around = inline
                 .iter()
-                .fold(below.clone(), |around, name| join(&around, name));
-            if let Some(file) = &it.path {
-                let from = if inline.is_empty() {
-                    folder(&path)
-                } else {
-                    &around
-                };
-                let file = join(from, file);
+                .fold(place.below.clone(), |around, name| join(&around, name));
+            let (files, below) = if let Some(file) = &it.path {
+                let file = join(if inline.is_empty() { here } else { &around }, file);
                 let below = folder(&file).to_owned();
-                open.push((file, below, child, is_for_tests, false));
-                continue;
-            }
-            let name = it.name.text.strip_prefix("r#").unwrap_or(&it.name.text);
-            let stem = join(&around, name);
-            for file in [format!("{stem}/mod.rs"), format!("{stem}.rs")] {
-                open.push((file, stem.clone(), child.clone(), is_for_tests, false));
-            }
+                (vec![file], below)
+            } else {
+                let stem = stem(&around, &it.name.text);
+                (vec![format!("{stem}/mod.rs"), format!("{stem}.rs")], stem)
+            };
+            let module = [&place.module, inline, std::slice::from_ref(&it.name.text)].concat();
+            open.extend(files.into_iter().map(|path| Place {
+                path,
+                below: below.clone(),
+                module: module.clone(),
+                is_for_tests: place.is_for_tests || it.is_for_tests,
+                is_included: false,
+            }));
         }
     }
 }
@@ -153,30 +151,39 @@ pub fn carry_imports(files: &BTreeMap<String, File>, names: &mut Names<'_>) {
     let mut uses = Vec::new();
     for file in files.values() {
         for path in &file.source.paths {
-            let segments: Vec<&str> = path.segments.iter().map(|it| it.text.as_str()).collect();
-            uses.extend(names.uses(file.scope + path.scope, &segments, path.is_global, None));
+            uses.extend(names.uses(&file.reference(path), None));
         }
         for (block, item) in &file.source.uses {
             let scope = file.scope + block;
-            item.tree.leaves(&[], &mut |path, alias| {
-                let import = names.import_of(scope, path, alias);
-                uses.extend(names.uses(scope, path, item.is_global, import));
-            });
+            for leaf in item.tree.leaves() {
+                let import = names.import_of(scope, &leaf);
+                let from = Reference::new(scope, leaf.path, item.is_global);
+                uses.extend(names.uses(&from, import));
+            }
         }
     }
     names.carry_imports(&uses);
 }
 
 impl File {
+    fn reference(&self, path: &Path) -> Reference {
+        Reference::new(
+            self.scope + path.scope,
+            crate::rust::path::names(&path.segments),
+            path.is_global,
+        )
+    }
+
     /// The edits that correct its paths, except for declarations.
     pub fn edits(&self, names: &Names<'_>) -> Vec<Replacement> {
         let mut edits = Vec::new();
         for path in &self.source.paths {
-            let scope = self.scope + path.scope;
+            let from = self.reference(path);
+            let new = names.respell(&from, false, None);
             edits.extend(if path.is_visibility {
-                visibility(names, scope, path)
+                visibility(names, from.scope, path, &new)
             } else {
-                respell(&path.segments, &respelled(names, scope, path))
+                respell(&path.segments, &new)
             });
         }
         for (block, item) in &self.source.uses {
@@ -249,17 +256,11 @@ impl File {
     }
 }
 
-fn respelled(names: &Names<'_>, scope: usize, path: &Path) -> Vec<String> {
-    let old: Vec<&str> = path.segments.iter().map(|it| it.text.as_str()).collect();
-    names.respell(scope, &old, path.is_global)
-}
-
 /// `pub(super)` becomes `pub(in crate::a)` if that module still contains it.
-fn visibility(names: &Names<'_>, scope: usize, path: &Path) -> Option<Replacement> {
-    let new = respelled(names, scope, path);
+fn visibility(names: &Names<'_>, scope: usize, path: &Path, new: &[String]) -> Option<Replacement> {
     let (_, here) = names.moved(names.module_of(scope));
     let is_around = new.first().is_some_and(|head| head == "crate") && here.starts_with(&new[1..]);
-    let mut edit = respell(&path.segments, &new).filter(|_| is_around)?;
+    let mut edit = respell(&path.segments, new).filter(|_| is_around)?;
     if new.len() > 1 {
         edit.text.insert_str(0, "in ");
     }

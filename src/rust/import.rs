@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 
+use super::path::names;
 use super::{Code, Segment};
 
 /// A `use` declaration.
@@ -35,21 +36,27 @@ pub enum UseKind {
     },
 }
 
+/// A name that a `use` imports.
+pub struct Leaf {
+    pub path: Vec<String>,
+    pub alias: Option<String>,
+}
+
 impl UseTree {
-    /// Calls `each` for every imported name, with its path and its alias.
-    pub fn leaves<'a>(
-        &'a self,
-        before: &[&'a str],
-        each: &mut dyn FnMut(&[&'a str], Option<&'a str>),
-    ) {
-        let mut names = before.to_vec();
-        names.extend(self.segments.iter().map(|segment| segment.text.as_str()));
+    /// Every imported name.
+    pub fn leaves(&self) -> Vec<Leaf> {
+        let own = names(&self.segments);
         match &self.kind {
-            UseKind::Leaf { alias } => each(&names, alias.as_deref()),
+            UseKind::Leaf { alias } => vec![Leaf {
+                path: own,
+                alias: alias.clone(),
+            }],
             UseKind::Group { children, .. } => {
-                for child in children {
-                    child.leaves(&names, each);
+                let mut leaves: Vec<Leaf> = children.iter().flat_map(Self::leaves).collect();
+                for leaf in &mut leaves {
+                    leaf.path.splice(0..0, own.iter().cloned());
                 }
+                leaves
             }
         }
     }

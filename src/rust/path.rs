@@ -18,6 +18,11 @@ impl Segment {
     }
 }
 
+/// The names alone.
+pub fn names(path: &[Segment]) -> Vec<String> {
+    path.iter().map(|name| name.text.clone()).collect()
+}
+
 /// The paths of the links in a doc comment that begins at `start`, in brackets or in parentheses
 /// after them.
 pub fn links(comment: &str, start: usize) -> Vec<Vec<Segment>> {

@@ -118,13 +118,9 @@ fn map_keys(code: &Code<'_>, body: Range<usize>) -> impl Iterator<Item = usize> 
 
 /// Whether `Duration` is kube's, which is written as a string.
 fn has_durations_of_kube(code: &Code<'_>) -> bool {
-    let mut is_imported = false;
-    for item in (0..code.len()).filter_map(|at| code.import(at)) {
-        item.tree.leaves(&[], &mut |path, _| {
-            is_imported |= path == ["kube", "core", "Duration"];
-        });
-    }
-    is_imported
+    let imports = (0..code.len()).filter_map(|at| code.import(at));
+    let mut leaves = imports.flat_map(|item| item.tree.leaves());
+    leaves.any(|leaf| leaf.path == ["kube", "core", "Duration"])
 }
 
 /// Where a field is any string for schemars but not for Rust, and no attribute restricts it.

@@ -2,8 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::{Binding, Module, Names, Via, below};
-use crate::rust::{UseKind, UseTree};
+use super::{Binding, Module, Names, Reference, Via, below, parent, places};
+use crate::rust::{Leaf, UseKind, UseTree, path};
 
 impl Names<'_> {
     /// Makes the names that a module exports to its parent by `pub use name::*` follow the module.
@@ -13,16 +13,15 @@ impl Names<'_> {
             let Some(number) = crates.position(|of| of.root == it.root) else {
                 continue;
             };
-            let path = |text: &str| text.split("::").map(str::to_owned).collect::<Vec<_>>();
-            let (from, to) = (path(&it.from), path(&it.to));
-            let parent = (number, from[..from.len() - 1].to_vec());
-            let new = (number, to[..to.len() - 1].to_vec());
-            if self.moved(&parent) == new {
+            let module = (number, places::names(&it.from));
+            let new = parent(&(number, places::names(&it.to)));
+            let (Some(old), Some(new)) = (parent(&module), new) else {
+                continue;
+            };
+            if self.moved(&old) == new {
                 continue;
             }
-            let module = (number, from);
-            let (Some(scope), Some(inner)) = (self.scope_of(&parent), self.scope_of(&module))
-            else {
+            let (Some(scope), Some(inner)) = (self.scope_of(&old), self.scope_of(&module)) else {
                 continue;
             };
             let inner = &self.scopes[inner];
@@ -43,9 +42,9 @@ impl Names<'_> {
                     continue;
                 }
                 self.bind(scope, &name, Binding::Child, true);
-                let old = below(&parent, &name);
-                self.declare(old.clone());
-                self.items.insert(old, below(&new, &name));
+                let item = below(&old, &name);
+                self.declare(item.clone());
+                self.items.insert(item, below(&new, &name));
             }
         }
     }
@@ -53,23 +52,23 @@ impl Names<'_> {
     /// Whether a `use` in `scope` exports a module that leaves its parent: it must be removed, not
     /// rewritten.
     pub fn is_carried_export(&self, scope: usize, tree: &UseTree) -> bool {
-        let names = tree.segments.iter().map(|segment| segment.text.as_str());
-        let names: Vec<&str> = names.collect();
-        let ([path @ .., "*"], UseKind::Leaf { .. }) = (names.as_slice(), &tree.kind) else {
+        let names = path::names(&tree.segments);
+        let ([path @ .., last], UseKind::Leaf { .. }) = (names.as_slice(), &tree.kind) else {
             return false;
         };
         let mut globs = self.scopes[scope].globs.iter();
-        globs.any(|glob| self.exports.contains(glob) && self.imports[*glob].path == *path)
+        let is_it = |glob| self.exports.contains(glob) && self.imports[*glob].from.path == *path;
+        last == "*" && globs.any(is_it)
     }
 
-    /// The import of `names` in `scope`.
-    pub fn import_of(&self, scope: usize, names: &[&str], alias: Option<&str>) -> Option<usize> {
-        let name = match names {
-            [.., name, "self"] => name,
-            [.., name] => name,
-            [] => return None,
-        };
-        match self.scopes[scope].names.get(alias.unwrap_or(name))?.binding {
+    /// The import of a name in `scope`.
+    pub fn import_of(&self, scope: usize, leaf: &Leaf) -> Option<usize> {
+        let own = leaf.path.iter().rfind(|name| *name != "self");
+        match self.scopes[scope]
+            .names
+            .get(leaf.alias.as_ref().or(own)?)?
+            .binding
+        {
             Binding::Import(number) => Some(number),
             _ => None,
         }
@@ -77,21 +76,16 @@ impl Names<'_> {
 
     /// The imports in a path whose modules lose an item, each with the module that will contain what the
     /// path leads to; `import` is the import that has this path.
-    pub fn uses(
-        &self,
-        scope: usize,
-        path: &[&str],
-        is_global: bool,
-        import: Option<usize>,
-    ) -> Vec<(usize, Module)> {
-        let steps = self.trace(scope, path, is_global, &mut import.into_iter().collect());
+    pub fn uses(&self, from: &Reference, import: Option<usize>) -> Vec<(usize, Module)> {
+        let steps = self.trace(from, &mut import.into_iter().collect());
         let mut uses = Vec::new();
         for (at, (step, module)) in steps.iter().enumerate() {
-            let is_left = |item: &Module| item.0 == module.0 && parent(item) == *module;
+            let is_left = |item: &Module| parent(item).as_ref() == Some(module);
             let Via::Import(number) = step else { continue };
             if self.items.keys().any(is_left) {
                 let item = steps.get(at + 1).and_then(|(_, item)| self.items.get(item));
-                uses.push((*number, item.map_or_else(|| self.moved(module), parent)));
+                let new = item.and_then(parent).unwrap_or_else(|| self.moved(module));
+                uses.push((*number, new));
             }
         }
         uses
@@ -115,10 +109,4 @@ impl Names<'_> {
         let carried = self.carried.get(&number).cloned();
         carried.unwrap_or_else(|| self.moved(module))
     }
-}
-
-/// The module that contains a module or an item.
-fn parent(module: &Module) -> Module {
-    let (number, path) = module;
-    (*number, path[..path.len().saturating_sub(1)].to_vec())
 }

@@ -1,92 +1,80 @@
 //! How paths are written after the move. Pure.
 
-use super::{Module, Names, Via, below};
+use super::{Module, Names, Reference, Via, below};
 
 impl Names<'_> {
-    /// The names of `path` after the move, read from `scope`.
-    pub fn respell(&self, scope: usize, path: &[&str], is_global: bool) -> Vec<String> {
-        self.respelled(scope, path, is_global, false, None, &mut Vec::new())
-    }
-
-    /// The names of a path in a `use` after the move; `number` is that of the import, if there is one. If
-    /// `is_absolute`, they begin with a crate.
-    pub fn respell_import(
+    /// The names of a path after the move. If `is_absolute`, they begin with a crate. Of a path in a `use`,
+    /// `import` is the number of the import, if there is one.
+    pub fn respell(
         &self,
-        scope: usize,
-        path: &[&str],
-        is_global: bool,
+        from: &Reference,
         is_absolute: bool,
-        number: Option<usize>,
+        import: Option<usize>,
     ) -> Vec<String> {
-        let mut busy = number.into_iter().collect();
-        self.respelled(scope, path, is_global, is_absolute, number, &mut busy)
+        let mut busy = import.into_iter().collect();
+        self.respelled(from, is_absolute, import, &mut busy)
     }
 
     fn respelled(
         &self,
-        scope: usize,
-        path: &[&str],
-        is_global: bool,
+        from: &Reference,
         is_absolute: bool,
         import: Option<usize>,
         busy: &mut Vec<usize>,
     ) -> Vec<String> {
-        let here = self.moved(&self.scopes[scope].module);
-        let steps = self.trace(scope, path, is_global, busy);
-        let mut spelled = Spelled::new(self, &here, is_absolute);
-        for (at, (step, module)) in steps.iter().enumerate() {
-            let name = path[at];
+        let here = self.moved(self.module_of(from.scope));
+        let steps = self.trace(from, busy);
+        let mut spelled = Spelled {
+            all: self,
+            here: &here,
+            is_absolute,
+            names: Vec::new(),
+            base: here.clone(),
+            is_same: true,
+            rest: Vec::new(),
+            target: None,
+        };
+        for ((step, module), name) in steps.iter().zip(&from.path) {
             match step {
                 Via::Root => spelled.push(self.crate_name(name, module.0), (module.0, Vec::new())),
                 Via::Here => spelled.up(name, module),
-                Via::Child => spelled.down(name),
+                Via::Child => spelled.rest.push(name.clone()),
                 Via::ByGlob(owner) => {
                     let (_, owner) = self.moved(owner);
                     let new = self.moved(module);
                     match new.1.split_last() {
                         Some((name, parent)) if parent == owner => {
                             let name = name.clone();
-                            spelled.flush();
+                            spelled.flush(None);
                             spelled.push(&name, new);
                         }
-                        _ => spelled.down(name),
+                        _ => spelled.rest.push(name.clone()),
                     }
                 }
                 Via::Import(number) => {
-                    spelled.flush();
+                    spelled.flush(None);
                     let module = self.imported(*number, module);
                     spelled.push(&self.new_name(*number, busy), module);
                 }
             }
             spelled.target = Some(module.clone());
         }
-        spelled.carried = import.and_then(|number| self.carried.get(&number)).cloned();
-        spelled.flush();
-        let mut names = spelled.names;
-        names.extend(path[steps.len()..].iter().map(|name| (*name).to_owned()));
-        names
+        spelled.flush(import.and_then(|number| self.carried.get(&number)));
+        [&spelled.names, &from.path[steps.len()..]].concat()
     }
 
     /// The name that an import has after the move.
     fn new_name(&self, number: usize, busy: &mut Vec<usize>) -> String {
         let import = &self.imports[number];
-        let old = import.path.last().cloned().unwrap_or_default();
+        let old = import.from.path.last().cloned().unwrap_or_default();
         if let Some(alias) = &import.alias {
             return alias.clone();
         }
         if busy.contains(&number) {
             return old;
         }
-        let path: Vec<&str> = import.path.iter().map(String::as_str).collect();
         busy.push(number);
-        let new = self.respelled(
-            import.scope,
-            &path,
-            import.is_global,
-            false,
-            Some(number),
-            busy,
-        );
+        let new = self.respelled(&import.from, false, Some(number), busy);
         busy.pop();
         let new = new.last().unwrap_or(&old);
         match self.alias(number, new, busy) {
@@ -99,8 +87,9 @@ impl Names<'_> {
     /// new one is taken, and `_` if the module itself is declared there.
     pub fn alias(&self, number: usize, new: &str, busy: &mut Vec<usize>) -> Option<String> {
         let import = &self.imports[number];
-        let old = import.path.last().filter(|_| import.alias.is_none())?;
-        let scope = &self.scopes[import.scope];
+        let old = import.from.path.last();
+        let old = old.filter(|_| import.alias.is_none())?;
+        let scope = &self.scopes[import.from.scope];
         let it = below(&self.moved(&scope.module), new);
         let becomes_it = |module: &&Module| self.moved(module) == it;
         let child = match scope.parent {
@@ -128,9 +117,9 @@ impl Names<'_> {
     /// The name after the move of a crate that is called `name` in a path.
     fn crate_name<'n>(&'n self, name: &'n str, number: usize) -> &'n str {
         let it = &self.crates[number];
-        let new = it.names.iter().zip(&it.new_names);
-        let mut new = new.filter(|(old, _)| *old == name);
-        new.next().map_or(name, |(_, new)| new)
+        let mut renamed = it.names.iter().zip(&it.new_names);
+        let new = renamed.find(|(old, _)| *old == name);
+        new.map_or(name, |(_, new)| new)
     }
 
     /// Whether `name` at the beginning of a path could mean a crate.
@@ -157,25 +146,9 @@ struct Spelled<'a> {
     rest: Vec<String>,
     /// What they lead to in the old tree.
     target: Option<Module>,
-    /// What they must lead to in the new tree, if not the same.
-    carried: Option<Module>,
 }
 
-impl<'a> Spelled<'a> {
-    fn new(all: &'a Names<'a>, here: &'a Module, is_absolute: bool) -> Self {
-        Self {
-            all,
-            here,
-            is_absolute,
-            names: Vec::new(),
-            base: here.clone(),
-            is_same: true,
-            rest: Vec::new(),
-            target: None,
-            carried: None,
-        }
-    }
-
+impl Spelled<'_> {
     fn push(&mut self, name: &str, base: Module) {
         self.names.push(name.to_owned());
         self.base = base;
@@ -191,27 +164,16 @@ impl<'a> Spelled<'a> {
         self.is_same = self.all.moved(old) == self.base;
     }
 
-    fn down(&mut self, name: &str) {
-        self.rest.push(name.to_owned());
-    }
-
-    /// Whether the names lead to the target as they are written.
-    fn fits(&self, rest: &[String]) -> bool {
-        !rest.is_empty() && rest == self.rest
-    }
-
-    /// Adds the names that lead to the target.
-    fn flush(&mut self) {
+    /// Adds the names that lead to the target, or to `carried` in the new tree.
+    fn flush(&mut self, carried: Option<&Module>) {
         let Some(target) = &self.target else { return };
-        let carried = self.carried.take();
-        let new = carried.unwrap_or_else(|| self.all.moved(target));
-        let rest = if new.0 == self.base.0 {
-            new.1.strip_prefix(self.base.1.as_slice())
-        } else {
-            None
-        };
+        let new = carried.cloned();
+        let new = new.unwrap_or_else(|| self.all.moved(target));
+        let rest = new.1.strip_prefix(self.base.1.as_slice());
+        let rest = rest.filter(|_| new.0 == self.base.0 && !self.is_absolute);
         match rest {
-            Some(rest) if !self.is_absolute && (self.is_same || self.fits(rest)) => {
+            // The names lead there if they mean the same as before, or if the others are as they were.
+            Some(rest) if self.is_same || !rest.is_empty() && rest == self.rest => {
                 let hides = self.names.is_empty() && rest.first() != self.rest.first();
                 if hides && rest.first().is_some_and(|name| self.all.is_crate(name)) {
                     self.names.push("self".to_owned());
