@@ -4,7 +4,6 @@
 //! them with a [`Tree`] and returns one [`Step`] per file: its text before and after. Impossible changes
 //! are refused here, all at once, before anything is written. Pure.
 
-mod conflict;
 mod error;
 mod step;
 
@@ -16,9 +15,8 @@ use crate::project::{PROJECT_FILE, Project};
 use crate::rendered::Rendered;
 use crate::tree::Tree;
 
-pub use conflict::Conflict;
-use conflict::check_place;
-pub use error::PlanError;
+use error::check_place;
+pub use error::{Conflict, PlanError};
 pub use step::{Outcome, Step, is_generated};
 
 /// One change that a command makes.

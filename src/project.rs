@@ -6,7 +6,6 @@
 
 mod core;
 mod entry;
-mod error;
 mod parse;
 mod resource;
 mod webhooks;
@@ -16,7 +15,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::{Deserialize, Serialize};
 
 pub use self::core::CoreType;
-pub use error::ProjectError;
+pub use parse::ProjectError;
 pub use resource::{Api, External, Gvk, Image, Origin, Resource};
 pub use webhooks::{Admission, Webhooks};
 
@@ -200,8 +199,8 @@ impl Project {
             if let Some(webhooks) = &mut resource.webhooks {
                 webhooks.spoke.sort();
             }
-            if let Some(versions) = resource.stored_versions_mut() {
-                versions.sort();
+            if let Some(api) = resource.api_mut() {
+                api.stored_versions.sort();
             }
         }
     }
@@ -465,8 +464,8 @@ mod tests {
             let versions = versions.iter().map(|it| it.parse().expect("a version"));
             versions.collect::<Vec<Version>>()
         };
-        let list = project.resources[0].stored_versions_mut();
-        *list.expect("its own") = stored(&["v1", "v2"]);
+        let api = project.resources[0].api_mut();
+        api.expect("its own").stored_versions = stored(&["v1", "v2"]);
         let text = project.render();
         assert!(text.contains("    storage: true\n    storedVersions:\n    - v1\n    - v2\n"));
         assert_eq!(Project::parse(&text).expect("its own text"), project);
@@ -474,8 +473,8 @@ mod tests {
             (&["v1", "v1"], "names `v1` twice"),
             (&["v1", "v3"], "names `v3`, which PROJECT does not have"),
         ] {
-            let list = project.resources[0].stored_versions_mut();
-            *list.expect("its own") = stored(versions);
+            let api = project.resources[0].api_mut();
+            api.expect("its own").stored_versions = stored(versions);
             let error = Project::parse(&project.render()).expect_err("refused");
             assert!(error.to_string().contains(reason), "{error}");
         }

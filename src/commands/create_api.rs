@@ -43,7 +43,9 @@ pub fn plan(
             let kind = resource.kind.clone();
             return Err(ApiError::ImageScope { kind }.into());
         }
-        resource.set_image(image);
+        if let Some(api) = resource.api_mut() {
+            api.image = Some(image);
+        }
     }
     let before = scaffold::of(&project);
     project.upsert(resource.clone());

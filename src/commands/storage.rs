@@ -55,8 +55,8 @@ pub fn remembered(project: &Project, tree: &Tree) -> Project {
     for api in &mut after.resources {
         let versions = stored_versions(project, api, tree);
         let are_listed = api.is_stored() && versions.len() > 1;
-        if let Some(stored) = api.stored_versions_mut() {
-            *stored = versions.into_iter().filter(|_| are_listed).collect();
+        if let Some(api) = api.api_mut() {
+            api.stored_versions = versions.into_iter().filter(|_| are_listed).collect();
         }
     }
     after

@@ -124,14 +124,15 @@ fn scopes(
     let mut warnings = Vec::new();
     for api in &mut after.resources {
         let is_cluster_scoped = cluster_scoped.contains(&type_name(api));
-        if !api.is_own() || is_cluster_scoped == api.is_cluster_scoped() {
+        if is_cluster_scoped == api.is_cluster_scoped() {
             continue;
         }
+        let Some(own) = api.api_mut() else { continue };
         if project.namespaced {
             let kind = api.kind.clone();
             return Err(ApiError::ClusterScope { kind }.into());
         }
-        api.set_scope(!is_cluster_scoped);
+        own.namespaced = !is_cluster_scoped;
         let place = Place::of(project, api);
         let (is, was) = match is_cluster_scoped {
             true => ("all", "namespaced"),

@@ -4,8 +4,7 @@ use serde::{Deserialize, Serialize};
 use similar::TextDiff;
 
 use super::Change;
-use super::conflict::{Conflict, Why};
-use super::error::PlanError;
+use super::error::{Conflict, PlanError, Why};
 use crate::layout;
 use crate::marker::ScaffoldMarker;
 use crate::tree::Tree;

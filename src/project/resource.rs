@@ -87,15 +87,15 @@ pub struct Api {
     crd_version: String,
     /// The image that its objects run, if the type was created for one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    image: Option<Image>,
-    namespaced: bool,
+    pub image: Option<Image>,
+    pub namespaced: bool,
     /// Whether this version is the one that the API server stores.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    storage: bool,
+    pub storage: bool,
     /// Every version of the kind in which objects may be stored, like `status.storedVersions` of a CRD; absent
     /// if that is only the stored version.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    stored_versions: Vec<Version>,
+    pub stored_versions: Vec<Version>,
 }
 
 impl Api {
@@ -162,6 +162,14 @@ impl Resource {
         }
     }
 
+    /// How the type is served, to be changed, if the project defines the type.
+    pub fn api_mut(&mut self) -> Option<&mut Api> {
+        match &mut self.origin {
+            Origin::Own { api, .. } => Some(api),
+            Origin::Core(_) | Origin::External(_) => None,
+        }
+    }
+
     pub fn is_own(&self) -> bool {
         self.api().is_some()
     }
@@ -170,23 +178,9 @@ impl Resource {
         self.api().is_some_and(|api| api.storage)
     }
 
-    /// Makes it the stored version of its kind, or not, if the project defines the type.
-    pub fn set_stored(&mut self, stored: bool) {
-        if let Origin::Own { api, .. } = &mut self.origin {
-            api.storage = stored;
-        }
-    }
-
     /// The image that its objects run, if the type was created for one.
     pub fn image(&self) -> Option<&Image> {
         self.api()?.image.as_ref()
-    }
-
-    /// Sets the image that the objects of a type run, if the project defines the type.
-    pub fn set_image(&mut self, image: Image) {
-        if let Origin::Own { api, .. } = &mut self.origin {
-            api.image = Some(image);
-        }
     }
 
     /// The image, if the controller of that name keeps the Deployment of it.
@@ -212,27 +206,12 @@ impl Resource {
         self.api().map_or(&[], |api| &api.stored_versions)
     }
 
-    /// The same list, to be changed, if the project defines the type.
-    pub fn stored_versions_mut(&mut self) -> Option<&mut Vec<Version>> {
-        match &mut self.origin {
-            Origin::Own { api, .. } => Some(&mut api.stored_versions),
-            Origin::Core(_) | Origin::External(_) => None,
-        }
-    }
-
     /// Whether its objects are cluster-scoped.
     pub fn is_cluster_scoped(&self) -> bool {
         match &self.origin {
             Origin::Own { api, .. } => !api.namespaced,
             Origin::Core(core) => core.is_cluster_scoped,
             Origin::External(external) => external.is_cluster_scoped,
-        }
-    }
-
-    /// Makes a type that the project defines namespaced or cluster-scoped.
-    pub fn set_scope(&mut self, namespaced: bool) {
-        if let Origin::Own { api, .. } = &mut self.origin {
-            api.namespaced = namespaced;
         }
     }
 

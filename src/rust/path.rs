@@ -35,10 +35,8 @@ pub fn links(comment: &str, start: usize) -> Vec<Vec<Segment>> {
         let inner = rest.strip_prefix('`').unwrap_or(rest);
         let is_in_name = |c: char| c.is_alphanumeric() || c == '_';
         // `struct@Name`
-        let inner = match inner.trim_start_matches(is_in_name).strip_prefix('@') {
-            Some(inner) => inner,
-            None => inner,
-        };
+        let named = inner.trim_start_matches(is_in_name).strip_prefix('@');
+        let inner = named.unwrap_or(inner);
         let length = inner.find(|c| !is_in_name(c) && c != ':');
         let length = length.unwrap_or(inner.len());
         let is_whole = inner[length..].starts_with([']', ')', '`', '(', '!', '#']);
@@ -50,19 +48,14 @@ pub fn links(comment: &str, start: usize) -> Vec<Vec<Segment>> {
 
 /// The names of a text at `start`, if it is a path and nothing else.
 pub fn path(text: &str, start: usize) -> Option<Vec<Segment>> {
-    let mut segments = Vec::new();
     let mut next = start;
-    for name in text.split("::") {
+    let names = text.split("::").map(|name| {
+        let range = next..next + name.len();
+        next = range.end + "::".len();
         let is_name = name.starts_with(|c: char| c.is_alphabetic() || c == '_')
             && name.chars().all(|c| c.is_alphanumeric() || c == '_');
-        if !is_name {
-            return None;
-        }
-        segments.push(Segment {
-            text: name.to_owned(),
-            range: next..next + name.len(),
-        });
-        next += name.len() + "::".len();
-    }
-    Some(segments)
+        let text = name.to_owned();
+        is_name.then_some(Segment { text, range })
+    });
+    names.collect()
 }

@@ -43,14 +43,19 @@ pub fn moved(project: &Project, old: &Resource, new: &Resource) -> Project {
     from.webhooks = Some(left).filter(Webhooks::has_admission);
     to.webhooks = Some(gained);
     to.controllers.append(&mut from.controllers);
-    if let (Some(image), None) = (old.image(), new.image()) {
-        to.set_image(image.clone());
+    if let Some(api) = to.api_mut()
+        && api.image.is_none()
+    {
+        api.image = old.image().cloned();
     }
     let mut after = project.clone();
     after.upsert(from);
     after.upsert(to);
     for resource in after.resources.iter_mut().filter(|it| it.is_kind_of(new)) {
-        resource.set_stored(resource.version == new.version);
+        let is_stored = resource.version == new.version;
+        if let Some(api) = resource.api_mut() {
+            api.storage = is_stored;
+        }
     }
     after
 }

@@ -76,7 +76,8 @@ fn renamed(project: &Project, args: &RenameVersionArgs) -> Project {
         if resource.version == args.version {
             resource.version = args.to.clone();
         }
-        let stored = resource.stored_versions_mut().into_iter().flatten();
+        let stored = resource.api_mut().map(|api| &mut api.stored_versions);
+        let stored = stored.into_iter().flatten();
         for version in stored.filter(|version| **version == args.version) {
             *version = args.to.clone();
         }
