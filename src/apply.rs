@@ -327,11 +327,11 @@ fn remove_folder(folder: &Path) -> Result<(), IoError> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::plan::Change;
+    use crate::plan::{Change, Outcome};
     use crate::tree::Tree;
 
     fn step(path: &str, before: Option<&str>, after: Option<&str>) -> Step {
-        Step::of(path, before, after)
+        Step::new(path, before, after, Outcome::Updated)
     }
 
     fn folder(files: &[(&str, &str)]) -> tempfile::TempDir {

@@ -94,7 +94,7 @@ impl Manifest {
     /// Removes the crate `runtime` of a project of kbr 0.1, which has no folder any more.
     pub fn remove_runtime(&mut self) {
         const NAME: &str = "runtime";
-        let is_it = |item: &Item| {
+        let is_path = |item: &Item| {
             let path = item.get("path").and_then(Item::as_str);
             path.is_some_and(|path| path.trim_end_matches('/').trim_start_matches("../") == NAME)
         };
@@ -103,19 +103,15 @@ impl Manifest {
         if let Some(members) = members {
             members.retain(|member| member.as_str() != Some(NAME));
         }
-        if let Some(shared) = self.shared_mut()
-            && shared.get(NAME).is_some_and(is_it)
-        {
-            shared.remove(NAME);
-        }
-        for section in SECTIONS {
-            if let Some(section) = self.section_mut(section)
-                && section
-                    .get(NAME)
-                    .is_some_and(|it| is_it(it) || it.get("workspace").is_some())
-            {
-                section.remove(NAME);
+        let is_it = |item: &Item| is_path(item) || item.get("workspace").is_some();
+        let remove = |dependencies: &mut dyn TableLike| {
+            if dependencies.get(NAME).is_some_and(is_it) {
+                dependencies.remove(NAME);
             }
+        };
+        self.shared_mut().map(remove);
+        for section in SECTIONS {
+            self.section_mut(section).map(remove);
         }
     }
 

@@ -77,7 +77,8 @@ impl Plan {
             if let Change::Rewrite { from, path, .. } = &change
                 && from != path
             {
-                steps.insert(from.clone(), Step::removed(from, tree));
+                let moved = Step::new(from, tree.text(from), None, Outcome::Removed);
+                steps.insert(from.clone(), moved);
             }
             if let Err(why) = check_place(change.path(), tree) {
                 conflicts.push(why);
@@ -87,9 +88,10 @@ impl Plan {
             if broken.contains(&path) {
                 continue;
             }
-            let step = steps
-                .entry(path.clone())
-                .or_insert_with_key(|path| Step::untouched(path, tree));
+            let step = steps.entry(path.clone()).or_insert_with_key(|path| {
+                let text = tree.text(path);
+                Step::new(path, text, text, Outcome::Unchanged)
+            });
             if let Err(error) = step.change(change) {
                 errors.push(error);
                 broken.insert(path);

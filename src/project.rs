@@ -282,37 +282,33 @@ impl Project {
     fn check_kind(&self, resource: &Resource) -> Result<(), String> {
         let (kind, gvk) = (&resource.kind, resource.gvk());
         let versions: Vec<&Resource> = self.versions_of(resource).collect();
-        if versions.iter().filter(|r| r.is_stored()).count() != 1 {
-            return Err(format!(
+        let is_version = |version: &Version| versions.iter().any(|r| r.version == *version);
+        match () {
+            () if versions.iter().filter(|r| r.is_stored()).count() != 1 => Err(format!(
                 "exactly one version of `{kind}` must have `storage: true` under `api`"
-            ));
-        }
-        if versions.iter().any(|r| r.plural != resource.plural) {
-            return Err(format!("the versions of `{kind}` must have one `plural`"));
-        }
-        if versions.iter().filter(|r| r.webhooks().conversion).count() > 1 {
-            return Err(format!(
+            )),
+            () if versions.iter().any(|r| r.plural != resource.plural) => {
+                Err(format!("the versions of `{kind}` must have one `plural`"))
+            }
+            () if versions.iter().filter(|r| r.webhooks().conversion).count() > 1 => Err(format!(
                 "only one version of `{kind}` may have `conversion: true`"
-            ));
-        }
+            )),
+            () => Ok(()),
+        }?;
         let stored = resource.stored_versions();
         for (at, version) in stored.iter().enumerate() {
-            if stored[..at].contains(version) {
-                return Err(format!(
-                    "`storedVersions` of `{gvk}` names `{version}` twice"
-                ));
-            }
-            if !versions.iter().any(|r| r.version == *version) {
-                return Err(format!(
-                    "`storedVersions` of `{gvk}` names `{version}`, which PROJECT does not have: objects may still be \
-                     stored in it"
-                ));
-            }
+            let why = match () {
+                () if stored[..at].contains(version) => " twice",
+                () if is_version(version) => continue,
+                () => ", which PROJECT does not have: objects may still be stored in it",
+            };
+            return Err(format!(
+                "`storedVersions` of `{gvk}` names `{version}`{why}"
+            ));
         }
         let spokes = resource.webhooks().spoke;
         for (at, spoke) in spokes.iter().enumerate() {
-            let is_version = versions.iter().any(|r| r.version == *spoke);
-            if !is_version || *spoke == resource.version || spokes[..at].contains(spoke) {
+            if !is_version(spoke) || *spoke == resource.version || spokes[..at].contains(spoke) {
                 return Err(format!(
                     "`spoke` of `{gvk}` must name other versions of the kind, each once, not `{spoke}`"
                 ));

@@ -229,7 +229,8 @@ pub fn finish(root: &Path, may_write: bool) -> Result<Option<Finished>, ApplyErr
     remove(root)?;
     let files = record.files.into_iter();
     let files = files.filter(|file| file.before.is_some() || file.after.is_some());
-    let steps = files.map(|file| Step::carried_out(file.path, file.outcome));
+    // The texts are not shown.
+    let steps = files.map(|file| Step::new(&file.path, Some(""), Some(""), file.outcome));
     Ok(Some(Finished {
         typed: record.typed,
         is_undo: record.is_undo,
@@ -274,10 +275,15 @@ mod tests {
         }
         let plan = Plan {
             steps: vec![
-                Step::of("a", None, Some("new")),
-                Step::of("b", Some("old"), Some("new")),
-                Step::of("old/deep/c", Some("old"), None),
-                Step::of("untouched/deep/c", Some("old"), Some("old")),
+                Step::new("a", None, Some("new"), Outcome::Updated),
+                Step::new("b", Some("old"), Some("new"), Outcome::Updated),
+                Step::new("old/deep/c", Some("old"), None, Outcome::Updated),
+                Step::new(
+                    "untouched/deep/c",
+                    Some("old"),
+                    Some("old"),
+                    Outcome::Updated,
+                ),
             ],
         };
         let typed = Typed {
@@ -360,7 +366,7 @@ mod tests {
         let folder = half_done();
         let before = files(folder.path());
         let plan = Plan {
-            steps: vec![Step::of("d", None, Some("new"))],
+            steps: vec![Step::new("d", None, Some("new"), Outcome::Updated)],
         };
         let error = apply(folder.path(), &plan, Typed::default()).expect_err("a record");
         let message = "`.kbr-plan` changed while kbr was at work";

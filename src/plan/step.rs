@@ -7,7 +7,6 @@ use super::Change;
 use super::error::{Conflict, PlanError, Why};
 use crate::layout;
 use crate::marker::ScaffoldMarker;
-use crate::tree::Tree;
 
 /// What happens to one file.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -41,47 +40,15 @@ pub enum Outcome {
 }
 
 impl Step {
-    pub(super) fn untouched(path: &str, tree: &Tree) -> Self {
-        let text = tree.text(path).map(str::to_owned);
+    pub fn new(path: &str, before: Option<&str>, after: Option<&str>, outcome: Outcome) -> Self {
         Self {
             path: path.to_owned(),
-            before: text.clone(),
-            after: text,
-            outcome: Outcome::Unchanged,
+            before: before.map(str::to_owned),
+            after: after.map(str::to_owned),
+            outcome,
             is_rendered: false,
             from: None,
             refused: None,
-        }
-    }
-
-    /// A file that is removed, or moved elsewhere.
-    pub(super) fn removed(path: &str, tree: &Tree) -> Self {
-        Self {
-            after: None,
-            outcome: Outcome::Removed,
-            ..Self::untouched(path, tree)
-        }
-    }
-
-    /// A finished step of an interrupted kbr; its texts are not shown.
-    pub fn carried_out(path: String, outcome: Outcome) -> Self {
-        Self {
-            path,
-            before: Some(String::new()),
-            after: Some(String::new()),
-            outcome,
-            ..Self::untouched("", &Tree::default())
-        }
-    }
-
-    /// A step for the tests of other modules.
-    #[cfg(test)]
-    pub fn of(path: &str, before: Option<&str>, after: Option<&str>) -> Self {
-        Self {
-            before: before.map(str::to_owned),
-            after: after.map(str::to_owned),
-            outcome: Outcome::Updated,
-            ..Self::untouched(path, &Tree::default())
         }
     }
 
