@@ -75,7 +75,24 @@ impl ScaffoldMarker {
         fragment: &str,
     ) -> Result<Option<String>, ScaffoldMarkerError> {
         let lines = lines(text);
-        let at = self.find(path, &lines, fragment)?;
+        let found = self.places(&lines);
+        let at = match found[..] {
+            [at] => at,
+            [] => {
+                return Err(ScaffoldMarkerError::Missing {
+                    path: path.to_owned(),
+                    marker: self,
+                    fragment: fragment.to_owned(),
+                });
+            }
+            _ => {
+                return Err(ScaffoldMarkerError::Twice {
+                    path: path.to_owned(),
+                    marker: self,
+                    lines: found.iter().map(|at| at + 1).collect(),
+                });
+            }
+        };
         let marker = &lines[at];
         let run = run(&lines, at);
         if run.iter().any(|line| line.trimmed() == fragment) {
@@ -116,29 +133,6 @@ impl ScaffoldMarker {
         let lines = lines.iter().enumerate();
         let found = lines.filter(|(_, line)| line.trimmed() == wanted);
         found.map(|(at, _)| at).collect()
-    }
-
-    /// The index of the one line that is this marker.
-    fn find(
-        self,
-        path: &str,
-        lines: &[Line<'_>],
-        fragment: &str,
-    ) -> Result<usize, ScaffoldMarkerError> {
-        let found = self.places(lines);
-        match found[..] {
-            [at] => Ok(at),
-            [] => Err(ScaffoldMarkerError::Missing {
-                path: path.to_owned(),
-                marker: self,
-                fragment: fragment.to_owned(),
-            }),
-            _ => Err(ScaffoldMarkerError::Twice {
-                path: path.to_owned(),
-                marker: self,
-                lines: found.iter().map(|at| at + 1).collect(),
-            }),
-        }
     }
 }
 

@@ -15,8 +15,8 @@ use crate::project::{PROJECT_FILE, Project};
 use crate::rendered::Rendered;
 use crate::tree::Tree;
 
-use error::check_place;
 pub use error::{Conflict, PlanError};
+use error::{Why, check_place};
 pub use step::{Outcome, Step, is_generated};
 
 /// One change that a command makes.
@@ -101,7 +101,12 @@ impl Plan {
         conflicts.sort_by(|a, b| a.path.cmp(&b.path));
         conflicts.dedup();
         if !conflicts.is_empty() {
-            let help = Conflict::help(&conflicts, tree.entry(PROJECT_FILE).is_some());
+            let is_other_content = |it: &Conflict| it.why == Why::OtherContent;
+            let may_force = tree.entry(PROJECT_FILE).is_some();
+            let help = match may_force && conflicts.iter().all(is_other_content) {
+                true => "move it out of the way, or add `--force` to overwrite it",
+                false => "move it out of the way, and type the same command again",
+            };
             errors.insert(0, PlanError::Conflicts { conflicts, help });
         }
         if !errors.is_empty() {
@@ -131,17 +136,13 @@ impl Plan {
                 text.is_some_and(|text| old.is_unedited(from, text))
             };
             let is_rendered = step.is_rendered || step.from.as_ref().is_some_and(was_unedited);
-            match &step.after {
-                None => drop(project.files.remove(path)),
-                Some(after) if is_rendered => {
-                    project.files.insert(path.clone(), new.hash(path, after));
-                }
-                Some(_) => {
-                    let recorded = step.from.as_ref().and_then(|from| before.get(from));
-                    let moved = recorded.map(|hash| (path.clone(), hash.clone()));
-                    project.files.extend(moved);
-                }
-            }
+            let Some(after) = &step.after else {
+                project.files.remove(path);
+                continue;
+            };
+            let recorded = || before.get(step.from.as_ref()?).cloned();
+            let hash = is_rendered.then(|| new.hash(path, after)).or_else(recorded);
+            project.files.extend(hash.map(|hash| (path.clone(), hash)));
         }
         // The file has just been read as PROJECT, or does not exist: it is kbr's, whatever its header.
         let change = Change::Create {

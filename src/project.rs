@@ -251,14 +251,13 @@ impl Project {
                 return Err(format!("{both} would have the same files"));
             }
         }
-        let mut taken: Vec<_> = others.iter().flat_map(Resource::webhook_paths).collect();
-        for (admission, path) in resource.webhook_paths() {
-            if taken.iter().any(|(_, other)| *other == path) {
-                return Err(format!("two webhooks have the path `{path}`"));
-            }
-            taken.push((admission, path));
+        let taken = others.iter().flat_map(Resource::webhook_paths);
+        let mut taken: BTreeSet<_> = taken.map(|(_, path)| path).collect();
+        let mut paths = resource.webhook_paths().map(|(_, path)| path);
+        match paths.find(|path| !taken.insert(path.clone())) {
+            Some(path) => Err(format!("two webhooks have the path `{path}`")),
+            None => Ok(()),
         }
-        Ok(())
     }
 
     /// Whether two groups would have the same folder, which is allowed for a group of the project and one
@@ -425,7 +424,7 @@ mod tests {
         let (group, version) = (group.expect("a group"), version.expect("a version"));
         let kind = "Node".parse().expect("a kind");
         let core = CoreType::find(&group, &version, &kind).expect("a Node");
-        let mut node = Resource::core(core, &version, &kind).expect("a resource");
+        let mut node = Resource::core(core).expect("a resource");
         node.controllers = vec![None];
         project.upsert(node.clone());
         assert_eq!(

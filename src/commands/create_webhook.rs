@@ -125,7 +125,7 @@ fn resource(project: &Project, args: &WebhookArgs) -> Result<Resource> {
     };
     let options = core.options();
     let has_webhooks = core.has_webhooks;
-    let core = Resource::core(core, &args.version, &args.kind).map_err(Error::name("--kind"))?;
+    let core = Resource::core(core).map_err(Error::name("--kind"))?;
     if !has_webhooks {
         return Err(WebhookError::ControllersAlone {
             gvk: core.gvk(),

@@ -56,7 +56,7 @@ fn leaves(names: &Names<'_>, scope: usize, item: &Use, is_absolute: bool) -> Vec
         let name = new.iter().rfind(|name| *name != "self");
         let alias = import
             .zip(name)
-            .and_then(|(number, name)| names.alias(number, name, &mut Vec::new()));
+            .and_then(|(number, name)| names.alias(number, name));
         Leaf {
             old: from.path,
             new,

@@ -65,14 +65,6 @@ struct Import {
     is_public: bool,
 }
 
-/// What a name was found to be.
-enum Found {
-    /// A module, and the module that declares it if it was found through a glob.
-    Child(Module, Option<Module>),
-    Import(usize),
-    Type,
-}
-
 /// How one name of a path leads to a module.
 enum Via {
     /// `crate`, or the name of another crate.
@@ -102,6 +94,8 @@ pub struct Names<'a> {
     carried: BTreeMap<usize, Module>,
     /// Modules that paths of the new tree lead through from outside of their parent.
     seen_outside: RefCell<BTreeSet<Module>>,
+    /// The imports that are being followed: one that leads to itself leads nowhere.
+    busy: RefCell<Vec<usize>>,
 }
 
 impl<'a> Names<'a> {
@@ -209,19 +203,33 @@ impl<'a> Names<'a> {
         (module.0, path)
     }
 
+    /// Runs `look`, which follows that import.
+    fn following<T>(&self, import: Option<usize>, look: impl FnOnce() -> T) -> T {
+        self.busy.borrow_mut().extend(import);
+        let result = look();
+        if import.is_some() {
+            self.busy.borrow_mut().pop();
+        }
+        result
+    }
+
+    fn is_busy(&self, import: usize) -> bool {
+        self.busy.borrow().contains(&import)
+    }
+
     /// The modules to which the names of a path lead, as far as they belong to the project.
-    fn trace(&self, from: &Reference, busy: &mut Vec<usize>) -> Vec<(Via, Module)> {
+    fn trace(&self, from: &Reference) -> Vec<(Via, Module)> {
         let mut steps: Vec<(Via, Module)> = Vec::new();
         for (at, name) in from.path.iter().enumerate() {
             let step = match steps.last() {
-                None if at == 0 => self.head(from, name, busy),
+                None if at == 0 => self.head(from, name),
                 Some((Via::Here, module)) if name == "super" => {
                     parent(module).map(|parent| (Via::Here, parent))
                 }
                 Some((_, module)) => {
                     let (inside, of) = (self.module_of(from.scope), self.scope_of(module));
-                    let found = of.and_then(|of| self.find(of, name, inside, true, busy));
-                    found.and_then(|found| self.step(found, busy))
+                    let found = of.and_then(|of| self.find(of, name, inside, true));
+                    found.and_then(|found| self.step(found))
                 }
                 None => None,
             };
@@ -234,7 +242,7 @@ impl<'a> Names<'a> {
     }
 
     /// Where a path leads that begins with that name.
-    fn head(&self, from: &Reference, name: &str, busy: &mut Vec<usize>) -> Option<(Via, Module)> {
+    fn head(&self, from: &Reference, name: &str) -> Option<(Via, Module)> {
         let own = self.module_of(from.scope);
         match name {
             "crate" => return Some((Via::Root, (own.0, Vec::new()))),
@@ -244,10 +252,9 @@ impl<'a> Names<'a> {
         }
         if !from.is_global {
             let mut around = successors(Some(from.scope), |&it| self.scopes[it].parent);
-            let found =
-                around.find_map(|it| self.find(it, name, &self.scopes[it].module, true, busy));
+            let found = around.find_map(|it| self.find(it, name, self.module_of(it), true));
             if let Some(found) = found {
-                return self.step(found, busy);
+                return self.step(found);
             }
         }
         let number = self.crates.iter().enumerate().position(|(number, it)| {
@@ -256,24 +263,24 @@ impl<'a> Names<'a> {
         Some((Via::Root, (number, Vec::new())))
     }
 
-    fn step(&self, found: Found, busy: &mut Vec<usize>) -> Option<(Via, Module)> {
-        match found {
-            Found::Child(module, None) => Some((Via::Child, module)),
-            Found::Child(module, Some(owner)) => Some((Via::ByGlob(owner), module)),
-            Found::Import(number) => Some((Via::Import(number), self.target(number, busy)?)),
-            Found::Type => None,
-        }
+    /// What [`Self::find`] has found, with the module that an import refers to.
+    fn step(&self, (via, module): (Via, Option<Module>)) -> Option<(Via, Module)> {
+        let module = match via {
+            Via::Import(number) => self.target(number),
+            _ => module,
+        };
+        Some((via, module?))
     }
 
     /// The module that an import refers to.
-    fn target(&self, number: usize, busy: &mut Vec<usize>) -> Option<Module> {
-        if busy.contains(&number) {
-            return None;
-        }
+    fn target(&self, number: usize) -> Option<Module> {
         let from = &self.imports[number].from;
-        busy.push(number);
-        let mut steps = self.trace(from, busy);
-        busy.pop();
+        (!self.is_busy(number)).then(|| self.end(number, from))?
+    }
+
+    /// The module that a path of that import leads to.
+    fn end(&self, number: usize, from: &Reference) -> Option<Module> {
+        let mut steps = self.following(Some(number), || self.trace(from));
         let is_whole = steps.len() == from.path.len();
         let last = steps.pop().filter(|_| is_whole);
         last.map(|(_, module)| module)
@@ -284,48 +291,42 @@ impl<'a> Names<'a> {
         *self.modules.get(module)?
     }
 
-    /// Looks a name up in a scope, as code in `inside` sees it.
+    /// Looks a name up in a scope, as code in `inside` sees it. A type leads to no module, and that of an import
+    /// is not looked up.
     fn find(
         &self,
         scope: usize,
         name: &str,
         inside: &Module,
         is_private_seen: bool,
-        busy: &mut Vec<usize>,
-    ) -> Option<Found> {
+    ) -> Option<(Via, Option<Module>)> {
         let it = &self.scopes[scope];
         if let Some(bound) = it.names.get(name)
             && (bound.is_public || is_private_seen)
         {
             match bound.binding {
-                Binding::Child => return Some(Found::Child(self.child(scope, name), None)),
-                Binding::Type => return Some(Found::Type),
-                Binding::Import(number)
-                    if !busy.contains(&number) && !self.is_value(number, busy) =>
-                {
-                    return Some(Found::Import(number));
+                Binding::Child => return Some((Via::Child, Some(self.child(scope, name)))),
+                Binding::Type => return Some((Via::Child, None)),
+                Binding::Import(number) if !self.is_busy(number) && !self.is_value(number) => {
+                    return Some((Via::Import(number), None));
                 }
                 Binding::Import(_) => {}
             }
         }
         for &glob in &it.globs {
-            if busy.contains(&glob) || !(self.imports[glob].is_public || is_private_seen) {
+            if self.is_busy(glob) || !(self.imports[glob].is_public || is_private_seen) {
                 continue;
             }
-            let Some(module) = self.target(glob, busy) else {
+            let Some(module) = self.target(glob) else {
                 continue;
             };
             let Some(scope) = self.scope_of(&module) else {
                 continue;
             };
             let is_within = inside.0 == module.0 && inside.1.starts_with(&module.1);
-            busy.push(glob);
-            let found = self.find(scope, name, inside, is_within, busy);
-            busy.pop();
+            let found = self.following(Some(glob), || self.find(scope, name, inside, is_within));
             match found {
-                Some(Found::Child(child, None)) => {
-                    return Some(Found::Child(child, Some(module)));
-                }
+                Some((Via::Child, Some(child))) => return Some((Via::ByGlob(module), Some(child))),
                 Some(found) => return Some(found),
                 None => {}
             }
@@ -334,16 +335,13 @@ impl<'a> Names<'a> {
     }
 
     /// Whether an import refers to a function or a constant, which no path leads through.
-    fn is_value(&self, number: usize, busy: &mut Vec<usize>) -> bool {
+    fn is_value(&self, number: usize) -> bool {
         let mut from = self.imports[number].from.clone();
         let Some(name) = from.path.pop() else {
             return false;
         };
-        busy.push(number);
-        let steps = self.trace(&from, busy);
-        busy.pop();
-        let last = steps.last().filter(|_| steps.len() == from.path.len());
-        let scope = last.and_then(|(_, module)| self.scope_of(module));
+        let module = self.end(number, &from);
+        let scope = module.and_then(|module| self.scope_of(&module));
         scope.is_some_and(|scope| {
             let scope = &self.scopes[scope];
             !scope.names.contains_key(&name) && scope.values.contains(&name)

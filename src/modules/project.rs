@@ -9,7 +9,7 @@ use super::names::{Names, Reference};
 use super::places::{folder, join, relative, stem};
 use super::source::{Declaration as Declared, Path, Source};
 use super::{Crate, Declaration, Move};
-use crate::rust::{Replacement, replaced};
+use crate::rust::{Replacement, path, replaced};
 
 /// A file that is a module.
 pub struct File {
@@ -83,7 +83,7 @@ pub fn reached<'a>(
 }
 
 /// A file of a crate.
-#[derive(Clone)]
+#[derive(Clone, Default)]
 struct Place {
     path: String,
     /// The folder of the files of its modules.
@@ -103,9 +103,7 @@ fn walk(
     let mut open = vec![Place {
         path: root.to_owned(),
         below: folder(root).to_owned(),
-        module: Vec::new(),
-        is_for_tests: false,
-        is_included: false,
+        ..Place::default()
     }];
     while let Some(place) = open.pop() {
         let Some(text) = files.get(place.path.as_str()) else {
@@ -167,11 +165,8 @@ pub fn carry_imports(files: &BTreeMap<String, File>, names: &mut Names<'_>) {
 
 impl File {
     fn reference(&self, path: &Path) -> Reference {
-        Reference::new(
-            self.scope + path.scope,
-            crate::rust::path::names(&path.segments),
-            path.is_global,
-        )
+        let names = path::names(&path.segments);
+        Reference::new(self.scope + path.scope, names, path.is_global)
     }
 
     /// The edits that correct its paths, except for declarations.

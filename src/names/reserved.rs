@@ -11,7 +11,7 @@ const RUST_WORDS: &str = "\
     yield";
 
 /// The words among them that are crates, and may be names of modules.
-const RUST_CRATES: [&str; 5] = ["alloc", "core", "proc-macro", "std", "test"];
+const RUST_CRATES: &str = "alloc core proc-macro std test";
 
 /// Whether a list, separated by spaces, has that word.
 pub fn is_among(words: &str, word: &str) -> bool {
@@ -20,24 +20,22 @@ pub fn is_among(words: &str, word: &str) -> bool {
 
 /// Whether the word is a keyword of Rust.
 pub fn is_keyword(word: &str) -> bool {
-    is_among(RUST_WORDS, word) && !RUST_CRATES.contains(&word)
+    is_among(RUST_WORDS, word) && !is_among(RUST_CRATES, word)
 }
 
 /// Folders that cargo keeps in its target directory; a binary of that name collides with them.
-const CARGO_FOLDERS: [&str; 4] = ["build", "deps", "examples", "incremental"];
+const CARGO_FOLDERS: &str = "build deps examples incremental";
 
 /// Device names of Windows, where no file can have them.
-const DEVICES: [&str; 22] = [
-    "aux", "com1", "com2", "com3", "com4", "com5", "com6", "com7", "com8", "com9", "con", "lpt1",
-    "lpt2", "lpt3", "lpt4", "lpt5", "lpt6", "lpt7", "lpt8", "lpt9", "nul", "prn",
-];
+const DEVICES: &str = "\
+    aux com1 com2 com3 com4 com5 com6 com7 com8 com9 con lpt1 lpt2 lpt3 lpt4 lpt5 lpt6 lpt7 lpt8 lpt9 nul prn";
 
 /// The workspace members' names inside the project, and its CRD printer.
-const OWN_CRATES: [&str; 3] = ["api", "crdgen", "kbr-runtime"];
+const OWN_CRATES: &str = "api crdgen kbr-runtime";
 
 /// Names that the module of an API group cannot have: files that cargo or kbr's own tests have in the
 /// same folders, and crates that the code next to it refers to.
-const MODULES: [&str; 6] = ["bin", "kbr_runtime", "lib", "main", "manifests", "samples"];
+const MODULES: &str = "bin kbr_runtime lib main manifests samples";
 
 /// Types, traits and variants of Rust's prelude, macros with a type's name, and the one keyword
 /// that is upper camel case.
@@ -58,8 +56,8 @@ const EMITTED: &str = "\
 pub fn group_module(group: &str, crate_name: &str) -> String {
     let module = group.replace(['-', '.'], "_");
     let is_taken = (is_among(RUST_WORDS, &module) && module != "core")
-        || DEVICES.contains(&module.as_str())
-        || MODULES.contains(&module.as_str())
+        || is_among(DEVICES, &module)
+        || is_among(MODULES, &module)
         || module == crate_name;
     match () {
         () if is_taken => module + "_",
@@ -72,11 +70,11 @@ pub fn group_module(group: &str, crate_name: &str) -> String {
 pub(super) fn project_name(name: &str) -> Option<String> {
     let why = match name {
         _ if is_among(RUST_WORDS, name) => "it is reserved by Rust or its toolchain",
-        _ if CARGO_FOLDERS.contains(&name) => {
+        _ if is_among(CARGO_FOLDERS, name) => {
             "cargo keeps a folder of that name in its target directory"
         }
-        _ if DEVICES.contains(&name) => "Windows has a device of that name",
-        _ if OWN_CRATES.contains(&name) => "every project has a part of that name",
+        _ if is_among(DEVICES, name) => "Windows has a device of that name",
+        _ if is_among(OWN_CRATES, name) => "every project has a part of that name",
         _ => {
             let packages = [name.to_owned(), format!("{name}-api")];
             let taken = packages.iter().find(|package| lock::depends_on(package))?;

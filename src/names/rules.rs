@@ -58,15 +58,13 @@ pub(super) fn project_name(text: &str) -> Result<(), NameError> {
         format!("`{text}` is not a project name: cargo refuses a package that begins with a digit"),
         "type a name that begins with a letter after `--project-name`",
     )?;
-    let reserved = reserved::project_name(text);
-    NameError::unless(
-        reserved.is_none(),
-        format!(
-            "`{text}` cannot be the project's name: {}",
-            reserved.unwrap_or_default()
-        ),
-        format!("type another name after `--project-name`, such as `{text}-operator`"),
-    )
+    match reserved::project_name(text) {
+        Some(why) => Err(NameError {
+            reason: format!("`{text}` cannot be the project's name: {why}"),
+            remedy: format!("type another name after `--project-name`, such as `{text}-operator`"),
+        }),
+        None => Ok(()),
+    }
 }
 
 pub(super) fn lease_name(text: &str) -> Result<(), NameError> {
@@ -111,15 +109,13 @@ pub(super) fn kind(text: &str) -> Result<(), NameError> {
         ),
         "type a name such as `CronJob`",
     )?;
-    let reserved = reserved::kind(text);
-    NameError::unless(
-        reserved.is_none(),
-        format!(
-            "`{text}` cannot be a kind: {}",
-            reserved.unwrap_or_default()
-        ),
-        format!("type another name, such as `My{text}`"),
-    )
+    match reserved::kind(text) {
+        Some(why) => Err(NameError {
+            reason: format!("`{text}` cannot be a kind: {why}"),
+            remedy: format!("type another name, such as `My{text}`"),
+        }),
+        None => Ok(()),
+    }
 }
 
 pub(super) fn plural(text: &str) -> Result<(), NameError> {

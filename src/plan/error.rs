@@ -75,14 +75,3 @@ pub(super) fn check_place(path: &str, tree: &Tree) -> Result<(), Conflict> {
         Some(Entry::Opaque(_)) => conflict(path, Why::NoText),
     }
 }
-
-impl Conflict {
-    /// What to do about the conflicts, which depends on all of them.
-    pub fn help(conflicts: &[Self], may_force: bool) -> &'static str {
-        if may_force && conflicts.iter().all(|c| c.why == Why::OtherContent) {
-            "move it out of the way, or add `--force` to overwrite it"
-        } else {
-            "move it out of the way, and type the same command again"
-        }
-    }
-}

@@ -49,11 +49,6 @@ impl CoreType {
         }
     }
 
-    fn all() -> impl Iterator<Item = &'static Self> {
-        let parts = [WITH_WEBHOOKS, NAMESPACED, CLUSTER_SCOPED];
-        parts.into_iter().flatten()
-    }
-
     pub fn find(group: &Group, version: &Version, kind: &Kind) -> Option<&'static Self> {
         let mut types = Self::all_of_kind(kind);
         types.find(|t| t.group_name() == group.as_str() && t.version == version.as_str())
@@ -61,7 +56,8 @@ impl CoreType {
 
     /// All types of the typed group in that version.
     pub fn of_version(typed: &Group, version: &Version) -> impl Iterator<Item = &'static Self> {
-        Self::all().filter(|t| t.is_meant_by(typed) && t.version == version.as_str())
+        ALL.iter()
+            .filter(|t| t.is_meant_by(typed) && t.version == version.as_str())
     }
 
     /// The type of that kind in the typed group.
@@ -78,7 +74,7 @@ impl CoreType {
 
     /// The types of that kind in any group.
     pub fn all_of_kind(kind: &Kind) -> impl Iterator<Item = &'static Self> {
-        Self::all().filter(|t| t.kind == kind.as_str())
+        ALL.iter().filter(|t| t.kind == kind.as_str())
     }
 
     /// The options for its group and version.
@@ -96,20 +92,20 @@ impl CoreType {
 }
 
 macro_rules! core_types {
-    ($scope:ident, is_cluster_scoped: $is_cluster_scoped:literal, has_webhooks: $has_webhooks:literal;
-     $($group:ident::$version:ident { $($kind:ident: $example:expr,)+ })+) => {
-        &[$($(CoreType::of::<k8s_openapi::api::$group::$version::$kind, $scope>(
+    ($([$scope:ident, is_cluster_scoped: $is_cluster_scoped:literal, has_webhooks: $has_webhooks:literal]
+     $($group:ident::$version:ident { $($kind:ident: $example:expr,)+ })+)+) => {
+        &[$($($(CoreType::of::<k8s_openapi::api::$group::$version::$kind, $scope>(
             concat!("k8s_openapi::api::", stringify!($group), "::", stringify!($version)),
             $example,
             $is_cluster_scoped,
             $has_webhooks,
-        )),+),+]
+        )),+),+),+]
     };
 }
 
-/// Sorted by group, version and kind.
-static WITH_WEBHOOKS: &[CoreType] = core_types! {
-    NamespaceResourceScope, is_cluster_scoped: false, has_webhooks: true;
+/// Each part is sorted by group, version and kind.
+static ALL: &[CoreType] = core_types! {
+    [NamespaceResourceScope, is_cluster_scoped: false, has_webhooks: true]
     apps::v1 {
         DaemonSet: PODS_OF_A_SELECTOR,
         Deployment: PODS_OF_A_SELECTOR,
@@ -165,11 +161,8 @@ static WITH_WEBHOOKS: &[CoreType] = core_types! {
     policy::v1 {
         PodDisruptionBudget: r#""spec": { "maxUnavailable": 1 }"#,
     }
-};
 
-/// Sorted by group, version and kind.
-static NAMESPACED: &[CoreType] = core_types! {
-    NamespaceResourceScope, is_cluster_scoped: false, has_webhooks: false;
+    [NamespaceResourceScope, is_cluster_scoped: false, has_webhooks: false]
     core::v1 {
         LimitRange: r#""spec": { "limits": [] }"#,
         ReplicationController: r#""spec": {
@@ -192,11 +185,8 @@ static NAMESPACED: &[CoreType] = core_types! {
             "name": "main",
         }"#,
     }
-};
 
-/// Sorted by group, version and kind.
-static CLUSTER_SCOPED: &[CoreType] = core_types! {
-    ClusterResourceScope, is_cluster_scoped: true, has_webhooks: false;
+    [ClusterResourceScope, is_cluster_scoped: true, has_webhooks: false]
     admissionregistration::v1 {
         MutatingWebhookConfiguration: r#""webhooks": []"#,
         ValidatingWebhookConfiguration: r#""webhooks": []"#,
@@ -248,20 +238,20 @@ mod tests {
 
     #[test]
     fn every_type_can_be_typed_and_no_two_share_files() {
-        for (at, core_type) in CoreType::all().enumerate() {
+        for (at, core_type) in ALL.iter().enumerate() {
             let group = core_type.group_name().parse().expect("a group");
             let version = core_type.version.parse().expect("a version");
             let kind = core_type.kind.parse().expect("a kind");
             assert_eq!(CoreType::find(&group, &version, &kind), Some(core_type));
             let shares = |t: &CoreType| (t.version, t.kind) == (core_type.version, core_type.kind);
-            assert!(!CoreType::all().take(at).any(shares), "{core_type:?}");
+            assert!(!ALL.iter().take(at).any(shares), "{core_type:?}");
         }
     }
 
     #[test]
     fn the_guide_lists_every_type() {
         let mut rows = BTreeMap::<_, [Vec<&str>; 2]>::new();
-        for core in CoreType::all() {
+        for core in ALL.iter() {
             let row = rows.entry((core.group_name(), core.version)).or_default();
             row[usize::from(!core.has_webhooks)].push(core.kind);
         }

@@ -112,18 +112,14 @@ impl Api {
 
 impl Resource {
     /// A resource of Kubernetes' own type, without controllers and webhooks so far.
-    pub fn core(
-        core: &'static CoreType,
-        version: &Version,
-        kind: &Kind,
-    ) -> Result<Self, NameError> {
+    pub fn core(core: &'static CoreType) -> Result<Self, NameError> {
         Ok(Self {
             origin: Origin::Core(core),
             controllers: Vec::new(),
             group: Some(core.group_name().parse()?),
-            kind: kind.clone(),
+            kind: core.kind.parse()?,
             plural: core.plural.parse()?,
-            version: version.clone(),
+            version: core.version.parse()?,
             webhooks: None,
         })
     }
@@ -181,12 +177,6 @@ impl Resource {
     /// The image that its objects run, if the type was created for one.
     pub fn image(&self) -> Option<&Image> {
         self.api()?.image.as_ref()
-    }
-
-    /// The image, if the controller of that name keeps the Deployment of it.
-    pub fn image_of(&self, controller: Option<&ControllerName>) -> Option<&Image> {
-        self.image()
-            .filter(|image| image.controller.as_ref() == controller)
     }
 
     /// Renames its controllers; `names` are in the order of the old names.

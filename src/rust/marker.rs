@@ -89,9 +89,8 @@ impl<'a> Line<'a> {
 impl<'a> Marker<'a> {
     pub fn arguments(&self) -> Result<Vec<Argument<'a>>, Problem> {
         let text = self.rest.strip_prefix(':').unwrap_or_default();
-        let mut start = self.start + 1;
         let mut arguments: Vec<Argument<'a>> = Vec::new();
-        for argument in split_outside(text, ',')? {
+        for (start, argument) in split_outside(text, self.start + 1, ',')? {
             let Some((name, value)) = argument.split_once('=') else {
                 return Err(no_argument(argument, text));
             };
@@ -106,7 +105,6 @@ impl<'a> Marker<'a> {
                 name: name.trim(),
                 words: words(value, start + name.len() + 1)?,
             });
-            start += argument.len() + 1;
         }
         Ok(arguments)
     }
@@ -159,13 +157,11 @@ fn words(value: &str, start: usize) -> Result<Vec<Segment>, Problem> {
         Some(inner) => (inner, ','),
         None => (value.text.as_str(), ';'),
     };
-    let mut next = value.range.start + usize::from(braced.is_some());
-    let mut words = Vec::new();
-    for word in split_outside(inner, separator)? {
-        words.push(unquoted(trimmed(word, next))?);
-        next += word.len() + 1;
-    }
-    Ok(words)
+    let start = value.range.start + usize::from(braced.is_some());
+    let words = split_outside(inner, start, separator)?.into_iter();
+    words
+        .map(|(start, word)| unquoted(trimmed(word, start)))
+        .collect()
 }
 
 fn trimmed(text: &str, start: usize) -> Segment {
@@ -195,8 +191,9 @@ fn unquoted(word: Segment) -> Result<Segment, Problem> {
     })
 }
 
-/// Splits at `separator`, but not inside quotes or braces.
-fn split_outside(text: &str, separator: char) -> Result<Vec<&str>, Problem> {
+/// Splits a text at `separator`, but not inside quotes or braces. Each part comes with the place where it begins,
+/// the text itself at `begin`.
+fn split_outside(text: &str, begin: usize, separator: char) -> Result<Vec<(usize, &str)>, Problem> {
     let (mut parts, mut start, mut quoted, mut braces) = (Vec::new(), 0, false, 0usize);
     for (at, c) in text.char_indices() {
         match c {
@@ -207,7 +204,7 @@ fn split_outside(text: &str, separator: char) -> Result<Vec<&str>, Problem> {
                 braces = outer.ok_or_else(|| "a `}` has no `{`".to_owned())?;
             }
             _ if c == separator && !quoted && braces == 0 => {
-                parts.push(&text[start..at]);
+                parts.push((begin + start, &text[start..at]));
                 start = at + 1;
             }
             _ => {}
@@ -216,6 +213,6 @@ fn split_outside(text: &str, separator: char) -> Result<Vec<&str>, Problem> {
     if quoted || braces > 0 {
         return Err("a quote or a brace is not closed".to_owned().into());
     }
-    parts.push(&text[start..]);
+    parts.push((begin + start, &text[start..]));
     Ok(parts)
 }

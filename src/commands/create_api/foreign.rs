@@ -25,7 +25,7 @@ pub fn core(project: &Project, args: &ApiArgs) -> Result<Option<Resource>> {
         }
         .into());
     }
-    let core = Resource::core(known, &args.version, &args.kind).map_err(Error::name("--group"))?;
+    let core = Resource::core(known).map_err(Error::name("--group"))?;
     check_typed(args, &core, "Kubernetes")?;
     if project.namespaced && core.is_cluster_scoped() {
         let kind = args.kind.clone();

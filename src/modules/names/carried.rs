@@ -26,8 +26,7 @@ impl Names<'_> {
             };
             let inner = &self.scopes[inner];
             let is_export = |glob: &&usize| {
-                let target = self.target(**glob, &mut Vec::new());
-                self.imports[**glob].is_public && target.as_ref() == Some(&module)
+                self.imports[**glob].is_public && self.target(**glob).as_ref() == Some(&module)
             };
             let Some(&glob) = self.scopes[scope].globs.iter().find(is_export) else {
                 continue;
@@ -77,7 +76,7 @@ impl Names<'_> {
     /// The imports in a path whose modules lose an item, each with the module that will contain what the
     /// path leads to; `import` is the import that has this path.
     pub fn uses(&self, from: &Reference, import: Option<usize>) -> Vec<(usize, Module)> {
-        let steps = self.trace(from, &mut import.into_iter().collect());
+        let steps = self.following(import, || self.trace(from));
         let mut uses = Vec::new();
         for (at, (step, module)) in steps.iter().enumerate() {
             let is_left = |item: &Module| parent(item).as_ref() == Some(module);
@@ -102,11 +101,5 @@ impl Names<'_> {
                 self.carried.insert(number, module.clone());
             }
         }
-    }
-
-    /// The module of an import after the move; before the move, it is `module`.
-    pub(super) fn imported(&self, number: usize, module: &Module) -> Module {
-        let carried = self.carried.get(&number).cloned();
-        carried.unwrap_or_else(|| self.moved(module))
     }
 }

@@ -11,19 +11,8 @@ impl Names<'_> {
         is_absolute: bool,
         import: Option<usize>,
     ) -> Vec<String> {
-        let mut busy = import.into_iter().collect();
-        self.respelled(from, is_absolute, import, &mut busy)
-    }
-
-    fn respelled(
-        &self,
-        from: &Reference,
-        is_absolute: bool,
-        import: Option<usize>,
-        busy: &mut Vec<usize>,
-    ) -> Vec<String> {
         let here = self.moved(self.module_of(from.scope));
-        let steps = self.trace(from, busy);
+        let steps = self.following(import, || self.trace(from));
         let mut spelled = Spelled {
             all: self,
             here: &here,
@@ -53,8 +42,10 @@ impl Names<'_> {
                 }
                 Via::Import(number) => {
                     spelled.flush(None);
-                    let module = self.imported(*number, module);
-                    spelled.push(&self.new_name(*number, busy), module);
+                    let carried = self.carried.get(number).cloned();
+                    let module = carried.unwrap_or_else(|| self.moved(module));
+                    let name = self.following(import, || self.new_name(*number));
+                    spelled.push(&name, module);
                 }
             }
             spelled.target = Some(module.clone());
@@ -64,20 +55,18 @@ impl Names<'_> {
     }
 
     /// The name that an import has after the move.
-    fn new_name(&self, number: usize, busy: &mut Vec<usize>) -> String {
+    fn new_name(&self, number: usize) -> String {
         let import = &self.imports[number];
         let old = import.from.path.last().cloned().unwrap_or_default();
         if let Some(alias) = &import.alias {
             return alias.clone();
         }
-        if busy.contains(&number) {
+        if self.is_busy(number) {
             return old;
         }
-        busy.push(number);
-        let new = self.respelled(&import.from, false, Some(number), busy);
-        busy.pop();
+        let new = self.respell(&import.from, false, Some(number));
         let new = new.last().unwrap_or(&old);
-        match self.alias(number, new, busy) {
+        match self.alias(number, new) {
             Some(alias) if alias != "_" => alias,
             _ => new.clone(),
         }
@@ -85,7 +74,7 @@ impl Names<'_> {
 
     /// The alias that an import needs if its module is called `new` after the move: its old name if the
     /// new one is taken, and `_` if the module itself is declared there.
-    pub fn alias(&self, number: usize, new: &str, busy: &mut Vec<usize>) -> Option<String> {
+    pub fn alias(&self, number: usize, new: &str) -> Option<String> {
         let import = &self.imports[number];
         let old = import.from.path.last();
         let old = old.filter(|_| import.alias.is_none())?;
@@ -96,7 +85,7 @@ impl Names<'_> {
             None => self.modules.keys().find(becomes_it),
             Some(_) => None,
         };
-        if child.is_some() && self.target(number, busy).as_ref() == child {
+        if child.is_some() && self.target(number).as_ref() == child {
             return Some("_".to_owned());
         }
         let is_taken = child.is_some() || scope.names.contains_key(new);
