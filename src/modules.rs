@@ -35,10 +35,8 @@ use project::{all_crates, carry_imports, read};
 pub struct Crate {
     /// Path of its root file.
     pub root: String,
-    /// The names by which the project's other crates refer to it.
-    pub names: Vec<String>,
-    /// The names after the move, if they change.
-    pub new_names: Vec<String>,
+    /// The names by which the project's other crates refer to it, each before and after the move.
+    pub names: Vec<[String; 2]>,
 }
 
 /// A module that moves. Of several moves that apply, the one with the longest path counts.

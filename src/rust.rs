@@ -36,7 +36,8 @@ struct Token<'a> {
     text: &'a str,
     kind: TokenKind,
     start: usize,
-    /// The token that closes or opens what this one opens or closes; its own number if there is none.
+    /// The token that closes or opens what this one opens or closes; its own number if there is none, or the end
+    /// of the tokens for one that opens.
     partner: usize,
 }
 
@@ -191,11 +192,7 @@ impl<'a> Code<'a> {
 
     /// The token that closes what `at` opens, or the end of the tokens.
     pub fn closing(&self, at: usize) -> usize {
-        let partner = self.tokens.get(at).map_or(at, |token| token.partner);
-        match partner == at && self.is_opening(at) {
-            true => self.len(),
-            false => partner,
-        }
+        self.tokens.get(at).map_or(at, |token| token.partner)
     }
 
     /// The token after `at`, and after what it opens.
@@ -285,6 +282,9 @@ fn match_brackets(tokens: &mut [Token<'_>]) {
             let partner = open.remove(place);
             (tokens[partner].partner, tokens[at].partner) = (at, partner);
         }
+    }
+    for at in open {
+        tokens[at].partner = tokens.len();
     }
 }
 

@@ -33,10 +33,13 @@ pub fn moved(
     };
     let roots = [layout::API_LIB, layout::LIB].into_iter();
     let crates = roots.zip(names(before)).zip(names(after));
-    let crates = crates.map(|((root, names), new_names)| Crate {
+    let crates = crates.map(|((root, old), new)| Crate {
         root: root.to_owned(),
-        names,
-        new_names,
+        names: old
+            .into_iter()
+            .zip(new)
+            .map(|(old, new)| [old, new])
+            .collect(),
     });
     modules::rewrite(&crates.collect::<Vec<_>>(), &moves(before, after), files)
 }

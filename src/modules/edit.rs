@@ -143,12 +143,9 @@ fn common_prefix(own: &[String], inner: usize, base: &[String], leaves: &[Leaf])
     if leaves.iter().all(is_below) {
         return kept;
     }
-    let mut common = leaves[0].new.as_slice();
-    for leaf in leaves {
-        let most = leaf.new.len() - 1;
-        let equal = common.iter().zip(&leaf.new[..most]);
-        let count = equal.take_while(|(common, name)| common == name).count();
-        common = &common[..count];
-    }
-    common.to_vec()
+    let first = &leaves[0].new;
+    let most = leaves.iter().map(|leaf| leaf.new.len() - 1).min();
+    let is_common = |at: &usize| leaves.iter().all(|leaf| leaf.new[*at] == first[*at]);
+    let common = (0..most.unwrap_or_default()).take_while(is_common);
+    first[..common.count()].to_vec()
 }

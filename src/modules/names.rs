@@ -107,11 +107,6 @@ impl<'a> Names<'a> {
         }
     }
 
-    /// Adds a module whose file is not read, or not as this module.
-    fn declare(&mut self, module: Module) {
-        self.modules.entry(module).or_insert(None);
-    }
-
     /// Adds the file of `module`, and returns the number of its first scope.
     pub fn add(&mut self, module: &Module, source: &Source) -> usize {
         let first = self.scopes.len();
@@ -142,7 +137,9 @@ impl<'a> Names<'a> {
         }
         for declaration in &source.declarations {
             let (scope, name) = (first + declaration.scope, &declaration.name.text);
-            self.declare(self.child(scope, name));
+            // Its file may not be read, or not as this module.
+            let child = self.child(scope, name);
+            self.modules.entry(child).or_insert(None);
             self.bind(scope, name, Binding::Child, declaration.is_public);
         }
         for (block, item) in &source.uses {
@@ -258,7 +255,7 @@ impl<'a> Names<'a> {
             }
         }
         let number = self.crates.iter().enumerate().position(|(number, it)| {
-            number != own.0 && it.names.iter().any(|known| known == name)
+            number != own.0 && it.names.iter().any(|[known, _]| known == name)
         })?;
         Some((Via::Root, (number, Vec::new())))
     }

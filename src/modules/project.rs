@@ -36,7 +36,6 @@ pub fn all_crates(crates: &[Crate], moves: &[Move], files: &BTreeMap<&str, &str>
             all.push(Crate {
                 root: root.to_owned(),
                 names: Vec::new(),
-                new_names: Vec::new(),
             });
         }
     }
@@ -146,7 +145,7 @@ fn walk(
 
 /// Makes imports follow the items that are reached through them, if these are all in one module.
 pub fn carry_imports(files: &BTreeMap<String, File>, names: &mut Names<'_>) {
-    let mut uses = Vec::new();
+    let mut uses = BTreeSet::new();
     for file in files.values() {
         for path in &file.source.paths {
             uses.extend(names.uses(&file.reference(path), None));
@@ -176,7 +175,8 @@ impl File {
             let from = self.reference(path);
             let new = names.respell(&from, false, None);
             edits.extend(if path.is_visibility {
-                visibility(names, from.scope, path, &new)
+                let (_, here) = names.moved(names.module_of(from.scope));
+                visibility(&here, path, &new)
             } else {
                 respell(&path.segments, &new)
             });
@@ -225,7 +225,8 @@ impl File {
             if *name != declared.name.text {
                 edits.push(Replacement::new(declared.name.range.clone(), name));
             }
-            if names.moved(names.module_of(scope)).1 != parent {
+            let (_, old_parent) = names.moved(names.module_of(scope));
+            if old_parent != parent {
                 let (mut text, removal) = remove(text, declared, edits);
                 let outer = old.1.len().saturating_sub(2);
                 let (_, outer) = names.moved(&(number, old.1[..outer].to_vec()));
@@ -234,7 +235,6 @@ impl File {
                     text = text.replace(&format!("pub(super) {own}"), &own);
                 }
                 if !declared.is_public && names.is_seen_outside(&(number, new.clone())) {
-                    let (_, old_parent) = names.moved(names.module_of(scope));
                     let is_below = parent.split_last().is_some_and(|it| it.1 == old_parent);
                     let visibility = if is_below { "super" } else { "crate" };
                     text = text.replace(&own, &format!("pub({visibility}) {own}"));
@@ -251,9 +251,8 @@ impl File {
     }
 }
 
-/// `pub(super)` becomes `pub(in crate::a)` if that module still contains it.
-fn visibility(names: &Names<'_>, scope: usize, path: &Path, new: &[String]) -> Option<Replacement> {
-    let (_, here) = names.moved(names.module_of(scope));
+/// `pub(super)` becomes `pub(in crate::a)` if that module still contains it; it is `here` after the move.
+fn visibility(here: &[String], path: &Path, new: &[String]) -> Option<Replacement> {
     let is_around = new.first().is_some_and(|head| head == "crate") && here.starts_with(&new[1..]);
     let mut edit = respell(&path.segments, new).filter(|_| is_around)?;
     if new.len() > 1 {

@@ -39,6 +39,7 @@ pub struct Block {
     pub parent: Option<usize>,
     /// The inline modules around it.
     pub module: Vec<String>,
+    /// Whether it is a public module.
     pub is_public: bool,
     /// The types that it defines, and whether they are public.
     pub types: Vec<(String, bool)>,
@@ -63,10 +64,6 @@ pub struct Source {
 impl Source {
     pub fn read(text: &str) -> Self {
         let code = Code::read(text);
-        let file = Block {
-            is_public: true,
-            ..Block::default()
-        };
         let mut scanner = Scanner {
             tests: code.test_code(),
             code,
@@ -74,7 +71,7 @@ impl Source {
             open: vec![0],
             attribute_end: 0,
             source: Self {
-                blocks: vec![file],
+                blocks: vec![Block::default()],
                 ..Self::default()
             },
         };

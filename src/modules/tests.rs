@@ -55,17 +55,20 @@ const FILES: [(&str, &str); 20] = [
 ];
 
 fn crates() -> Vec<Crate> {
-    let names = |names: &[&str]| names.iter().map(|&name| name.to_owned()).collect();
+    let names = |names: &[&str]| {
+        let names = names.iter();
+        names
+            .map(|name| [(*name).to_owned(), (*name).to_owned()])
+            .collect()
+    };
     vec![
         Crate {
             root: API.to_owned(),
             names: names(&["api", "cronjob_api"]),
-            new_names: Vec::new(),
         },
         Crate {
             root: OPERATOR.to_owned(),
             names: names(&["cronjob"]),
-            new_names: Vec::new(),
         },
     ]
 }

@@ -8,9 +8,6 @@ use k8s_openapi::{ClusterResourceScope, NamespaceResourceScope, Resource, Resour
 
 use crate::names::{Group, Kind, Version};
 
-/// What the nameless group is called on the command line, in PROJECT and in names.
-const NAMELESS: &str = "core";
-
 /// One type, with what the emitted code needs to know about it.
 #[derive(Debug, PartialEq, Eq)]
 pub struct CoreType {
@@ -82,10 +79,10 @@ impl CoreType {
         format!("--group {} --version {}", self.group_name(), self.version)
     }
 
-    /// The group as it is typed.
+    /// The group on the command line, in PROJECT and in names.
     pub fn group_name(&self) -> &'static str {
         match self.group {
-            "" => NAMELESS,
+            "" => "core",
             group => group,
         }
     }

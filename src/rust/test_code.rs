@@ -31,22 +31,20 @@ impl Code<'_> {
 
     /// Whether the attribute between these tokens is a test's, or a `cfg` that only holds in tests.
     fn is_for_tests(&self, inside: Range<usize>) -> bool {
-        if self.word(inside.start) == "cfg" && self.word(inside.start + 1) == "(" {
-            let open = inside.start + 1;
-            let mut conditions = self.parts(open + 1..self.closing(open));
-            return conditions.any(|part| self.holds_only_in_tests(part));
+        if self.word(inside.start) == "cfg" {
+            return self.holds_only_in_tests(inside);
         }
         // `#[test]`, or another's, such as `#[tokio::test]`.
         let path = inside.take_while(|&at| self.is_name(at) || self.word(at) == ":");
         path.last().is_some_and(|at| self.word(at) == "test")
     }
 
-    /// Whether a condition of `cfg` holds only in tests.
+    /// Whether a `cfg`, or a condition in it, holds only in tests.
     fn holds_only_in_tests(&self, condition: Range<usize>) -> bool {
         let open = condition.start + 1;
         let mut inside = self.parts(open + 1..self.closing(open));
         match (self.word(condition.start), self.word(open)) {
-            ("all", "(") => inside.any(|part| self.holds_only_in_tests(part)),
+            ("all" | "cfg", "(") => inside.any(|part| self.holds_only_in_tests(part)),
             ("any", "(") => {
                 let mut inside = inside.peekable();
                 inside.peek().is_some() && inside.all(|part| self.holds_only_in_tests(part))

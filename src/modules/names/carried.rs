@@ -1,6 +1,6 @@
 //! The exports of a module that leaves its parent: paths to them, and imports that lead there. Pure.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use super::{Binding, Module, Names, Reference, Via, below, parent, places};
 use crate::rust::{Leaf, UseKind, UseTree, path};
@@ -42,7 +42,7 @@ impl Names<'_> {
                 }
                 self.bind(scope, &name, Binding::Child, true);
                 let item = below(&old, &name);
-                self.declare(item.clone());
+                self.modules.entry(item.clone()).or_insert(None);
                 self.items.insert(item, below(&new, &name));
             }
         }
@@ -63,11 +63,8 @@ impl Names<'_> {
     /// The import of a name in `scope`.
     pub fn import_of(&self, scope: usize, leaf: &Leaf) -> Option<usize> {
         let own = leaf.path.iter().rfind(|name| *name != "self");
-        match self.scopes[scope]
-            .names
-            .get(leaf.alias.as_ref().or(own)?)?
-            .binding
-        {
+        let name = leaf.alias.as_ref().or(own)?;
+        match self.scopes[scope].names.get(name)?.binding {
             Binding::Import(number) => Some(number),
             _ => None,
         }
@@ -90,15 +87,11 @@ impl Names<'_> {
         uses
     }
 
-    /// Decides which imports follow, from the results of [`Self::uses`].
-    pub fn carry_imports(&mut self, uses: &[(usize, Module)]) {
-        let mut all: BTreeMap<usize, BTreeSet<&Module>> = BTreeMap::new();
+    /// Decides which imports follow, from the results of [`Self::uses`]: those with one module.
+    pub fn carry_imports(&mut self, uses: &BTreeSet<(usize, Module)>) {
         for (number, module) in uses {
-            all.entry(*number).or_default().insert(module);
-        }
-        for (number, modules) in all {
-            if let [module] = modules.into_iter().collect::<Vec<_>>()[..] {
-                self.carried.insert(number, module.clone());
+            if uses.iter().filter(|(it, _)| it == number).count() == 1 {
+                self.carried.insert(*number, module.clone());
             }
         }
     }

@@ -95,28 +95,22 @@ impl Names<'_> {
     /// The path of a module that is valid everywhere in the crate of `here`.
     fn absolute(&self, module: &Module, here: &Module) -> Vec<String> {
         let name = self.crates[module.0].names.first();
-        let head = name
-            .filter(|_| module.0 != here.0)
-            .map_or("crate", |name| self.crate_name(name, module.0));
-        let mut names = vec![head.to_owned()];
+        let name = name.filter(|_| module.0 != here.0);
+        let mut names = vec![name.map_or_else(|| "crate".to_owned(), |[_, new]| new.clone())];
         names.extend(module.1.iter().cloned());
         names
     }
 
     /// The name after the move of a crate that is called `name` in a path.
     fn crate_name<'n>(&'n self, name: &'n str, number: usize) -> &'n str {
-        let it = &self.crates[number];
-        let mut renamed = it.names.iter().zip(&it.new_names);
-        let new = renamed.find(|(old, _)| *old == name);
-        new.map_or(name, |(_, new)| new)
+        let mut names = self.crates[number].names.iter();
+        let renamed = names.find(|[old, _]| old == name);
+        renamed.map_or(name, |[_, new]| new)
     }
 
     /// Whether `name` at the beginning of a path could mean a crate.
     fn is_crate(&self, name: &str) -> bool {
-        let mut known = self
-            .crates
-            .iter()
-            .flat_map(|it| it.names.iter().chain(&it.new_names));
+        let mut known = self.crates.iter().flat_map(|it| it.names.iter().flatten());
         ["alloc", "core", "std"].contains(&name) || known.any(|known| known == name)
     }
 }

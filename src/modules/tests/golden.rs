@@ -53,7 +53,7 @@ fn to_groups() -> Vec<Move> {
 
 fn crates() -> Vec<Crate> {
     let mut crates = super::crates();
-    crates[1].names = vec!["multiversion".to_owned()];
+    crates[1].names = vec![["multiversion"; 2].map(str::to_owned)];
     crates
 }
 

@@ -10,9 +10,9 @@ use super::evaluate::{Place, items};
 const ROOTS: [&str; 2] = ["api/src/lib.rs", "src/lib.rs"];
 
 fn crates() -> Vec<Crate> {
-    let it = ROOTS.iter().zip([vec!["api".to_owned()], Vec::new()]);
+    let api = ["api", "api"].map(str::to_owned);
+    let it = ROOTS.iter().zip([vec![api], Vec::new()]);
     it.map(|(root, names)| Crate {
-        new_names: Vec::new(),
         root: (*root).to_owned(),
         names,
     })
