@@ -14,6 +14,8 @@ use std::env::consts;
 use std::fmt;
 use std::str::FromStr;
 
+use crate::error::join;
+
 pub use download::{INDEX, Index};
 pub use error::{EnvtestError, argument};
 pub use source::{
@@ -68,38 +70,30 @@ impl FromStr for Version {
 
 /// What a user requests: an exact version, or the newest one of a minor.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Selector {
-    Newest(Minor),
-    Exact(Version),
+pub struct Selector {
+    pub minor: Minor,
+    pub patch: Option<u32>,
 }
 
 impl Selector {
     pub fn matches(self, version: Version) -> bool {
-        match self {
-            Self::Newest(minor) => version.minor == minor,
-            Self::Exact(exact) => version == exact,
-        }
-    }
-
-    pub fn minor(self) -> Minor {
-        match self {
-            Self::Newest(minor) => minor,
-            Self::Exact(version) => version.minor,
-        }
+        self.minor == version.minor && self.patch.is_none_or(|patch| patch == version.patch)
     }
 }
 
 impl Default for Selector {
     fn default() -> Self {
-        Self::Newest(DEFAULT)
+        let (minor, patch) = (DEFAULT, None);
+        Self { minor, patch }
     }
 }
 
 impl fmt::Display for Selector {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Newest(minor) => minor.fmt(f),
-            Self::Exact(version) => version.fmt(f),
+        let minor = self.minor;
+        match self.patch {
+            Some(patch) => Version { minor, patch }.fmt(f),
+            None => minor.fmt(f),
         }
     }
 }
@@ -109,10 +103,14 @@ impl FromStr for Selector {
 
     fn from_str(text: &str) -> Result<Self, NoVersion> {
         let numbers = text.strip_prefix('v').unwrap_or(text);
+        if let Some(Version { minor, patch }) = exact(numbers) {
+            let patch = Some(patch);
+            return Ok(Self { minor, patch });
+        }
         let minor = numbers.strip_suffix(".x").unwrap_or(numbers);
-        let newest = || Some(Self::Newest(exact(&format!("{minor}.0"))?.minor));
-        let selector = exact(numbers).map(Self::Exact).or_else(newest);
-        selector.ok_or_else(|| NoVersion(text.to_owned()))
+        let newest = exact(&format!("{minor}.0")).ok_or_else(|| NoVersion(text.to_owned()))?;
+        let (minor, patch) = (newest.minor, None);
+        Ok(Self { minor, patch })
     }
 }
 
@@ -169,45 +167,31 @@ impl fmt::Display for Platform {
     }
 }
 
-/// One of the programs, in the order in which they are shown and built.
+/// One of the programs, by its name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Binary {
-    Etcd,
-    KubeApiserver,
-    Kubectl,
-    /// Not in any archive of the index: it is always built from source.
-    KubeControllerManager,
-}
+pub struct Binary(pub &'static str);
 
 impl Binary {
-    pub const ALL: [Self; 4] = [
-        Self::Etcd,
-        Self::KubeApiserver,
-        Self::Kubectl,
-        Self::KubeControllerManager,
-    ];
+    pub const ETCD: Self = Self("etcd");
 
-    /// The binaries that every test needs; an archive contains the same ones.
-    pub const SERVER: [Self; 3] = [Self::Etcd, Self::KubeApiserver, Self::Kubectl];
+    /// The binaries that every test needs, in the order in which they are shown and built; an archive contains
+    /// the same ones.
+    pub const SERVER: [Self; 3] = [Self::ETCD, Self("kube-apiserver"), Self("kubectl")];
 
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Etcd => "etcd",
-            Self::KubeApiserver => "kube-apiserver",
-            Self::Kubectl => "kubectl",
-            Self::KubeControllerManager => "kube-controller-manager",
-        }
-    }
+    /// The last one is not in any archive of the index: it is always built from source.
+    pub const ALL: [Self; 4] = {
+        let [etcd, server, client] = Self::SERVER;
+        [etcd, server, client, Self("kube-controller-manager")]
+    };
 
     pub fn file_name(self) -> String {
-        format!("{}{}", self.name(), consts::EXE_SUFFIX)
+        format!("{}{}", self.0, consts::EXE_SUFFIX)
     }
 }
 
 /// The names for a message: `etcd, kubectl`.
 pub fn names(binaries: &[Binary]) -> String {
-    let names: Vec<&str> = binaries.iter().map(|binary| binary.name()).collect();
-    names.join(", ")
+    join(binaries, ", ", |binary| binary.0.to_owned())
 }
 
 #[cfg(test)]

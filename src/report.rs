@@ -24,7 +24,6 @@ use crate::plan::{Outcome, Plan, Step};
 
 use document::{Document, File};
 pub use problem::Problem;
-pub use progress::Progress;
 
 const DONE: Style = AnsiColor::Green.on_default().bold();
 const NOTE: Style = AnsiColor::Cyan.on_default().bold();
@@ -149,24 +148,14 @@ impl Report {
         }
     }
 
-    /// Prints the next command to type.
-    pub fn next(&self, command: &str) {
-        speak(&self.line("Next", NOTE, command));
-    }
-
     /// Prints one thing that was done, or is about to be done.
     pub fn status(&self, word: &str, text: &str) {
         speak(&self.line(word, DONE, text));
     }
 
-    /// Prints one thing that was left unchanged.
+    /// Prints one thing that was left unchanged, or is left to the user.
     pub fn note(&self, word: &str, text: &str) {
         speak(&self.line(word, NOTE, text));
-    }
-
-    /// Starts a progress line with this status word.
-    pub fn progress(&self, word: &'static str) -> Progress<'_> {
-        Progress::new(self, word)
     }
 
     /// Prints a warning: the command succeeds, but something needs attention.

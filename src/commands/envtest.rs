@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 use crate::cli::{Envtest, EnvtestUseArgs};
 use crate::commands::error::{Error, Result};
 use crate::envtest::{self, ASSETS, Binary, EnvtestError, LockedStore, Selector, Store, argument};
+use crate::error::join;
 use crate::report::Report;
 
 pub fn run(root: &Path, args: &Envtest, report: &Report) -> Result<()> {
@@ -45,7 +46,8 @@ fn install(root: &Path, args: &EnvtestUseArgs, report: &Report) -> Result<()> {
         None => provide::provide(&store, args, wanted, report)?,
     }
     let version = argument(args.version);
-    report.next(&format!("export {ASSETS}=\"$(kbr envtest path{version})\""));
+    let next = format!("export {ASSETS}=\"$(kbr envtest path{version})\"");
+    report.note("Next", &next);
     Ok(())
 }
 
@@ -95,23 +97,21 @@ fn list(store: &Store, report: &Report) -> Result<()> {
         report.note("Empty", &folder.display().to_string());
     }
     for found in installed {
-        let binaries = envtest::binaries_in(&found.folder);
-        let names: Vec<&str> = binaries.iter().map(|binary| binary.name()).collect();
-        let is_complete = Binary::SERVER
-            .iter()
-            .all(|binary| binaries.contains(binary));
-        let mark = if is_complete { "" } else { " (incomplete)" };
-        report.output(format!(
-            "{}-{}  {}{mark}  {}\n",
-            found.version,
-            found.platform,
-            if names.is_empty() {
-                "nothing".to_owned()
-            } else {
-                names.join(",")
-            },
-            found.folder.display()
-        ));
+        let mut names = join(&envtest::binaries_in(&found.folder), ",", |it| {
+            it.0.to_owned()
+        });
+        if names.is_empty() {
+            names = "nothing".to_owned();
+        }
+        let missing = envtest::missing_in(&found.folder, &Binary::SERVER);
+        let mark = if missing.is_empty() {
+            ""
+        } else {
+            " (incomplete)"
+        };
+        let (version, platform) = (found.version, found.platform);
+        let folder = found.folder.display();
+        report.output(format!("{version}-{platform}  {names}{mark}  {folder}\n"));
     }
     Ok(())
 }

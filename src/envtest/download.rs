@@ -17,7 +17,7 @@ use ureq::{Agent, Body};
 
 use super::error::EnvtestError;
 use super::store::{self, Work};
-use super::{Binary, Minor, Platform, Selector, Version};
+use super::{Binary, Platform, Selector, Version};
 use crate::error::{IoError, beginning};
 
 /// The URL of setup-envtest's index.
@@ -101,14 +101,12 @@ impl Index {
             None => EnvtestError::UnknownVersion {
                 url: self.url.clone(),
                 selector,
-                known: self.of_minor(selector.minor()),
+                known: {
+                    let versions = self.releases.keys().copied();
+                    versions.filter(|it| it.minor == selector.minor).collect()
+                },
             },
         })
-    }
-
-    fn of_minor(&self, minor: Minor) -> Vec<Version> {
-        let versions = self.releases.keys().copied();
-        versions.filter(|version| version.minor == minor).collect()
     }
 }
 

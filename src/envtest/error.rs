@@ -56,7 +56,7 @@ pub enum EnvtestError {
     #[diagnostic(code("envtest-index"))]
     #[diagnostic(help("check that the URL is that of an index of envtest releases, or {SOURCE}"))]
     Index { url: String, reason: String },
-    #[error("the index `{url}` has no Kubernetes {selector}; {}", known_of(.selector.minor(), .known))]
+    #[error("the index `{url}` has no Kubernetes {selector}; {}", known_of(.selector.minor, .known))]
     #[diagnostic(code("envtest-unknown-version"))]
     #[diagnostic(help(
         "type {}, or {SOURCE}",

@@ -18,28 +18,18 @@ use super::{Binary, Minor, Platform, Selector, Version};
 /// For each minor, a patch release that can be built: Go's module proxy and checksum database have it
 /// and all its staging modules. They are not queried for the newest one, since their lists have gaps.
 /// Source: `go list -mod=mod -m all` with the `go.mod` that [`Recipe::modules`] gives.
-const KNOWN: [Version; 7] = [
-    known(30, 0),
-    known(31, 12),
-    known(32, 0),
-    known(33, 4),
-    known(34, 3),
-    known(35, 8),
-    known(36, 2),
+const KNOWN: [&str; 7] = [
+    "1.30.0", "1.31.12", "1.32.0", "1.33.4", "1.34.3", "1.35.8", "1.36.2",
 ];
-
-const fn known(minor: u32, patch: u32) -> Version {
-    let minor = Minor { major: 1, minor };
-    Version { minor, patch }
-}
 
 /// Returns the version to build where no index says which one is the newest.
 pub fn newest(selector: Selector) -> Result<Version, EnvtestError> {
-    let minor = match selector {
-        Selector::Exact(version) => return Ok(version),
-        Selector::Newest(minor) => minor,
-    };
-    let found = KNOWN.into_iter().find(|known| known.minor == minor);
+    let Selector { minor, patch } = selector;
+    if let Some(patch) = patch {
+        return Ok(Version { minor, patch });
+    }
+    let mut known = KNOWN.iter().filter_map(|version| version.parse().ok());
+    let found = known.find(|version| selector.matches(*version));
     found.ok_or(EnvtestError::UnknownPatch { minor })
 }
 
@@ -185,7 +175,7 @@ impl Recipe {
     /// How to build `binary` into `to`: the module's folder, and the arguments of `go`.
     pub fn build(&self, binary: Binary, to: &Path) -> (&'static str, Vec<OsString>) {
         let (folder, stamp) = match binary {
-            Binary::Etcd => (ETCD, String::new()),
+            Binary::ETCD => (ETCD, String::new()),
             _ => (KUBERNETES, self.stamp()),
         };
         let mut args: Vec<OsString> = ["build", "-v", "-mod=mod", "-trimpath", "-ldflags"]
@@ -201,7 +191,7 @@ impl Recipe {
     /// The version that a binary reports.
     pub fn label(&self, binary: Binary) -> String {
         match binary {
-            Binary::Etcd => self.etcd.clone(),
+            Binary::ETCD => self.etcd.clone(),
             _ => format!("v{}", self.version),
         }
     }
@@ -225,8 +215,8 @@ impl Recipe {
 /// The main package of `binary`.
 pub fn package(binary: Binary) -> String {
     match binary {
-        Binary::Etcd => "go.etcd.io/etcd/server/v3".to_owned(),
-        _ => format!("k8s.io/kubernetes/cmd/{}", binary.name()),
+        Binary::ETCD => "go.etcd.io/etcd/server/v3".to_owned(),
+        _ => format!("k8s.io/kubernetes/cmd/{}", binary.0),
     }
 }
 
@@ -271,7 +261,7 @@ mod tests {
 
     #[test]
     fn a_binary_is_stamped_with_its_version() {
-        let (folder, args) = recipe().build(Binary::Kubectl, Path::new("out"));
+        let (folder, args) = recipe().build(Binary("kubectl"), Path::new("out"));
         let args: Vec<_> = args.iter().map(|arg| arg.to_string_lossy()).collect();
         assert_eq!(folder, "kubernetes");
         assert_eq!(
@@ -283,7 +273,7 @@ mod tests {
              -X k8s.io/component-base/version.buildDate=1970-01-01T00:00:00Z \
              -o out/kubectl k8s.io/kubernetes/cmd/kubectl"
         );
-        assert_eq!(recipe().label(Binary::Etcd), "v3.6.8");
+        assert_eq!(recipe().label(Binary::ETCD), "v3.6.8");
     }
 
     #[test]
@@ -332,7 +322,8 @@ mod tests {
 
     #[test]
     fn the_table_has_each_minor_once_and_the_default() {
-        assert!(KNOWN.is_sorted_by(|one, next| one.minor < next.minor));
+        let known = KNOWN.map(|version| version.parse::<Version>().expect(version));
+        assert!(known.is_sorted_by(|one, next| one.minor < next.minor));
         assert!(newest(Selector::default()).is_ok());
         assert!(newest("1.29".parse().expect("a minor")).is_err());
         let exact = "1.29.14".parse().expect("a version");

@@ -25,16 +25,19 @@ pub struct Progress<'a> {
     last: Instant,
 }
 
-impl<'a> Progress<'a> {
-    pub(super) fn new(report: &'a Report, word: &'static str) -> Self {
-        Self {
-            report,
+impl Report {
+    /// Starts a progress line with this status word.
+    pub fn progress(&self, word: &'static str) -> Progress<'_> {
+        Progress {
+            report: self,
             word,
             is_terminal: io::stderr().is_terminal(),
             last: Instant::now(),
         }
     }
+}
 
+impl Progress<'_> {
     /// Shows `text`, unless the line was updated a moment ago.
     pub fn show(&mut self, text: impl FnOnce() -> String) {
         let pause = if self.is_terminal { TERMINAL } else { LOG };

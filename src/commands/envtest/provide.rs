@@ -62,36 +62,36 @@ impl Provider<'_> {
     /// official download is unreachable, installs nothing, warns, and returns the version to
     /// build. A mirror that the user specified must be reachable.
     fn download(&self) -> Result<Version> {
-        let mut version = None;
-        match (self.try_download(&mut version), &self.args.index) {
-            (Err(Error::Envtest(error @ EnvtestError::Unreachable { .. })), None) => {
-                self.report.warn(&error.to_string());
-            }
-            (result, _) => result?,
-        }
-        match version {
-            Some(version) => Ok(version),
-            None => Ok(envtest::newest(self.args.version)?),
-        }
-    }
-
-    /// Sets `version` as soon as the index shows which it is.
-    fn try_download(&self, version: &mut Option<Version>) -> Result<()> {
         let url = self.args.index.as_deref().unwrap_or(INDEX);
         self.report.status("Fetching", url);
-        let index = Index::fetch(url)?;
-        let (found, archive) = index.find(self.args.version, &self.platform)?;
-        *version = Some(found);
+        let Some(index) = self.reached(Index::fetch(url))? else {
+            return Ok(envtest::newest(self.args.version)?);
+        };
+        let (version, archive) = index.find(self.args.version, &self.platform)?;
 
         self.report.status("Downloading", &archive.url);
-        let missing = envtest::missing_in(&self.store.folder(found), &Binary::SERVER);
+        let missing = envtest::missing_in(&self.store.folder(version), &Binary::SERVER);
         let work = self.locked.work()?;
         let mut progress = self.report.progress("Downloading");
-        archive.fetch(&missing, &work, &mut |done, total| {
+        let fetched = archive.fetch(&missing, &work, &mut |done, total| {
             progress.show(|| megabytes(done, total));
-        })?;
+        });
         drop(progress);
-        self.install(found, &work)
+        if self.reached(fetched)?.is_some() {
+            self.install(version, &work)?;
+        }
+        Ok(version)
+    }
+
+    /// What was downloaded, or `None` with a warning.
+    fn reached<T>(&self, result: Result<T, EnvtestError>) -> Result<Option<T>> {
+        match result {
+            Err(error @ EnvtestError::Unreachable { .. }) if self.args.index.is_none() => {
+                self.report.warn(&error.to_string());
+                Ok(None)
+            }
+            result => Ok(Some(result?)),
+        }
     }
 
     /// Builds and installs the binaries that are `missing`.
@@ -109,7 +109,7 @@ impl Provider<'_> {
         let recipe = self.recipe(version, &work)?;
         let to = work.binaries()?;
         for (at, &binary) in missing.iter().enumerate() {
-            let (name, label) = (binary.name(), recipe.label(binary));
+            let (name, label) = (binary.0, recipe.label(binary));
             let count = format!("({} of {})", at + 1, missing.len());
             self.report
                 .status("Building", &format!("{name} {label} {count}"));
