@@ -15,8 +15,9 @@ use crate::project::{PROJECT_FILE, Project};
 use crate::rendered::Rendered;
 use crate::tree::Tree;
 
+use error::check_place;
 pub use error::{Conflict, PlanError};
-use error::{Why, check_place};
+use step::Why;
 pub use step::{Outcome, Step, is_generated};
 
 /// One change that a command makes.

@@ -3,6 +3,7 @@
 use miette::Diagnostic;
 use thiserror::Error;
 
+use super::step::Why;
 use crate::error::lines;
 use crate::marker::ScaffoldMarkerError;
 use crate::tree::{Entry, Tree};
@@ -33,23 +34,6 @@ pub enum PlanError {
 pub struct Conflict {
     pub path: String,
     pub why: Why,
-}
-
-/// Why a file cannot be written. The text continues its path.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
-pub enum Why {
-    #[error("already exists with different content")]
-    OtherContent,
-    #[error("is a file, but kbr needs a folder there")]
-    File,
-    #[error("would be generated, but the existing file was not written by kbr")]
-    NotGenerated,
-    #[error("is a folder")]
-    Folder,
-    #[error("is a symbolic link, which may lead out of the project")]
-    Link,
-    #[error("is not a text file")]
-    NoText,
 }
 
 /// Checks that a file can be at `path`: every part above it is a folder or missing, and the path itself

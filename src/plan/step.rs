@@ -2,9 +2,10 @@
 
 use serde::{Deserialize, Serialize};
 use similar::TextDiff;
+use thiserror::Error;
 
 use super::Change;
-use super::error::{Conflict, PlanError, Why};
+use super::error::{Conflict, PlanError};
 use crate::layout;
 use crate::marker::ScaffoldMarker;
 
@@ -23,6 +24,23 @@ pub struct Step {
     pub(super) from: Option<String>,
     /// Why the new text is refused, unless the file already has it.
     refused: Option<Why>,
+}
+
+/// Why a file cannot be written. The text continues its path.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
+pub enum Why {
+    #[error("already exists with different content")]
+    OtherContent,
+    #[error("is a file, but kbr needs a folder there")]
+    File,
+    #[error("would be generated, but the existing file was not written by kbr")]
+    NotGenerated,
+    #[error("is a folder")]
+    Folder,
+    #[error("is a symbolic link, which may lead out of the project")]
+    Link,
+    #[error("is not a text file")]
+    NoText,
 }
 
 /// How a step is reported.
