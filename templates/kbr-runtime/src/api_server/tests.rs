@@ -13,7 +13,9 @@ const DEADLINE: Duration = Duration::from_millis(300);
 
 /// A server that responds to each request with what `answer` returns for the number of its connection
 /// and of the request, both counted from 0. `None` is silence.
-fn serve(answer: fn(usize, usize) -> Option<&'static str>) -> (SocketAddr, Arc<AtomicUsize>) {
+pub(crate) fn serve(
+    answer: fn(usize, usize) -> Option<&'static str>,
+) -> (SocketAddr, Arc<AtomicUsize>) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
     let requests = Arc::new(AtomicUsize::new(0));
@@ -76,6 +78,59 @@ async fn a_connection_that_has_gone_silent_is_not_used_again() {
     ask(&client).await.unwrap_err();
 
     assert_eq!(ask(&client).await.unwrap(), "ok");
+}
+
+#[tokio::test]
+async fn a_slow_answer_costs_only_its_own_connection() {
+    let (address, _) = serve(|_, request| (request > 0).then_some(OK));
+    let server = of(address);
+    let client = server.client().unwrap();
+    let others = async {
+        for _ in 0..6 {
+            sleep(DEADLINE / 5).await;
+            ask(&client).await.unwrap();
+        }
+    };
+
+    let (slow, ()) = tokio::join!(ask(&client), others);
+
+    assert!(slow.is_err());
+    assert_eq!(server.lock().generation, 0);
+}
+
+#[tokio::test]
+async fn if_nothing_is_answered_all_connections_are_abandoned() {
+    let (address, _) = serve(|_, _| None);
+    let server = of(address);
+
+    ask(&server.client().unwrap()).await.unwrap_err();
+
+    assert_eq!(server.lock().generation, 1);
+}
+
+#[tokio::test]
+async fn at_the_end_nothing_is_waited_for_or_sent() {
+    for answer in [|_, _| None, |_, _| Some(HALF)] {
+        let (address, requests) = serve(answer);
+        let config = Config::new(format!("http://{address}").parse().unwrap());
+        let server = ApiServer::with_deadline(config, Duration::from_secs(3600));
+        let client = server.client().unwrap();
+        let end = async {
+            sleep(DEADLINE).await;
+            server.give_up();
+        };
+
+        let (open, ()) = tokio::join!(ask(&client), end);
+        let later = ask(&client).await;
+
+        for outcome in [open, later] {
+            let error = chain(&outcome.unwrap_err());
+            assert!(error.contains("the process ends"), "{error}");
+        }
+        assert_eq!(requests.load(Ordering::SeqCst), 1);
+        // It says nothing about the API server.
+        assert!(server.answers());
+    }
 }
 
 #[tokio::test]

@@ -4,6 +4,45 @@
 //! Unit tests. Candidates with a real API server are tested in a project.
 
 use super::*;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Instant;
+
+/// The other side of an [`Election`] that this process has won.
+pub(crate) struct Won {
+    state: watch::Sender<State>,
+    stop: CancellationToken,
+}
+
+impl Won {
+    pub(crate) fn lose(&self) {
+        self.state
+            .send_replace(State::Lost("on purpose".to_owned()));
+    }
+
+    /// Whether the election was left, which releases the Lease.
+    pub(crate) fn is_released(&self) -> bool {
+        self.stop.is_cancelled()
+    }
+}
+
+/// An election that this process has won, without a Lease.
+pub(crate) fn won() -> (Election, Won) {
+    let (state, receiver) = watch::channel(State::Leading);
+    let stop = CancellationToken::new();
+    let stopped = stop.clone();
+    let end = async move {
+        stopped.cancelled().await;
+        "it was stopped".to_owned()
+    };
+    let election = Election {
+        thread: Thread::spawn("leader election", end).unwrap(),
+        state: receiver,
+        stop: stop.clone(),
+        _takes_part: CancellationToken::new().drop_guard(),
+        lease: "default/test".to_owned(),
+    };
+    (election, Won { state, stop })
+}
 
 fn flags(id: &str, namespace: &str) -> Flags {
     Flags {
@@ -43,4 +82,94 @@ fn without_the_flag_there_is_no_election() {
         ..flags("A", "A")
     };
     assert!(Settings::of(&flags).unwrap().is_none());
+}
+
+#[test]
+fn times_that_client_go_would_refuse_are_refused() {
+    let seconds = |lease, renew, retry| Flags {
+        leader_elect_lease_duration: Duration::from_secs(lease),
+        leader_elect_renew_deadline: Duration::from_secs(renew),
+        leader_elect_retry_period: Duration::from_secs(retry),
+        ..flags("a", "default")
+    };
+    assert!(Settings::of(&seconds(60, 40, 5)).is_ok());
+    for (flags, flag) in [
+        (seconds(15, 10, 0), "`--leader-elect-retry-period` "),
+        (seconds(15, 12, 10), "`--leader-elect-renew-deadline` "),
+        (seconds(10, 10, 2), "`--leader-elect-lease-duration` "),
+    ] {
+        let error = Settings::of(&flags).unwrap_err().to_string();
+        assert!(error.starts_with(flag), "{error}");
+    }
+}
+
+#[test]
+fn two_processes_of_a_pod_have_two_identities() {
+    let pod = |name| match name {
+        "POD_NAME" => Some("manager-0".to_owned()),
+        "POD_UID" => Some("0f4d".to_owned()),
+        _ => None,
+    };
+
+    let (one, two) = (identity(pod), identity(pod));
+
+    assert!(one.starts_with("manager-0_"), "{one}");
+    assert_ne!(one, two);
+}
+
+#[tokio::test]
+async fn a_process_that_outlives_its_lease_is_ended() {
+    static ENDED: AtomicUsize = AtomicUsize::new(0);
+    let end: fn() = || {
+        ENDED.fetch_add(1, Ordering::SeqCst);
+    };
+    let (moment, left) = (Duration::from_millis(100), CancellationToken::new());
+
+    fence(&left, moment, None).await;
+    assert_eq!(ENDED.load(Ordering::SeqCst), 0);
+    fence(&left, moment, Some(end)).await;
+    assert_eq!(ENDED.load(Ordering::SeqCst), 1);
+
+    // Nothing runs any more.
+    left.cancel();
+    fence(&left, moment, Some(end)).await;
+    assert_eq!(ENDED.load(Ordering::SeqCst), 1);
+}
+
+/// An API server that accepts connections and answers nothing.
+#[tokio::test]
+async fn a_renewal_without_an_answer_does_not_delay_the_release() {
+    let silent = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let server = format!("http://{}", silent.local_addr().unwrap());
+    let config = Config::new(server.parse().unwrap());
+    let (stop, gate) = (CancellationToken::new(), Gate::default());
+    let timing = Timing {
+        lease_duration: Duration::from_secs(15),
+        renew_deadline: Duration::from_secs(10),
+        retry_period: Duration::from_millis(10),
+    };
+    let mut candidate = Candidate {
+        client: Client::try_from(config.clone()).unwrap(),
+        config,
+        namespace: "default".to_owned(),
+        name: "test".to_owned(),
+        identity: "me".to_owned(),
+        timing,
+        gate,
+        leads: Gauge::default(),
+        state: watch::channel(State::Leading).0,
+        stop: stop.clone(),
+        record: Record::default(),
+        is_stale: true,
+    };
+    let start = Instant::now();
+
+    let (is_kept, ()) = tokio::join!(candidate.keeps(), async {
+        sleep(Duration::from_millis(200)).await;
+        stop.cancel();
+    });
+
+    assert!(is_kept);
+    // Without the stop, the attempt would take three seconds.
+    assert!(start.elapsed() < timing.attempt() / 2);
 }

@@ -32,6 +32,9 @@ fn reads_every_flag() {
         "--leader-elect",
         "--leader-election-id=a",
         "--leader-election-namespace=b",
+        "--leader-elect-lease-duration=30s",
+        "--leader-elect-renew-deadline=20s",
+        "--leader-elect-retry-period=500ms",
         "--metrics-bind-address=:8443",
         "--metrics-secure=false",
         "--metrics-cert-path=/tmp/metrics",
@@ -39,6 +42,7 @@ fn reads_every_flag() {
         "--metrics-cert-key=b.key",
         "--log-level=debug",
         "--log-format=json",
+        "--request-timeout=2m",
         "--graceful-shutdown-timeout=1m30s",
         "--webhook-cert-path=/tmp/certs",
         "--webhook-cert-name=a.crt",
@@ -53,6 +57,12 @@ fn reads_every_flag() {
     assert!(flags.leader_elect);
     assert_eq!(flags.leader_election_id.as_deref(), Some("a"));
     assert_eq!(flags.leader_election_namespace.as_deref(), Some("b"));
+    let timing = [
+        flags.leader_elect_lease_duration,
+        flags.leader_elect_renew_deadline,
+        flags.leader_elect_retry_period,
+    ];
+    assert_eq!(timing.map(|time| time.as_millis()), [30_000, 20_000, 500]);
     assert_eq!(flags.metrics_bind_address, BindAddress::Everywhere(8443));
     assert!(!flags.metrics_secure);
     assert_eq!(flags.metrics_cert_path, Some(PathBuf::from("/tmp/metrics")));
@@ -60,6 +70,7 @@ fn reads_every_flag() {
     assert_eq!(flags.metrics_cert_key, "b.key");
     assert_eq!(flags.log_level, LevelFilter::DEBUG);
     assert_eq!(flags.log_format, Some(LogFormat::Json));
+    assert_eq!(flags.request_timeout, Duration::from_secs(120));
     assert_eq!(flags.graceful_shutdown_timeout, Duration::from_secs(90));
     assert_eq!(flags.webhook_cert_path, Some(PathBuf::from("/tmp/certs")));
     assert_eq!(flags.webhook_cert_name, "a.crt");

@@ -281,3 +281,114 @@ async fn an_outage_of_the_api_server_does_not_prevent_the_start() {
 
     assert!(ended.unwrap().is_ok());
 }
+
+#[tokio::test]
+async fn the_lease_is_not_released_while_something_may_still_write() {
+    for fails in [true, false] {
+        let (election, won) = election::tests::won();
+        let stop = CancellationToken::new();
+        let lead = Lead {
+            election: Some(election),
+            server: ApiServer::new(Config::new("http://127.0.0.1:1".parse().unwrap())),
+            stop: stop.clone(),
+            grace: GRACE,
+        };
+        let stuck: BoxFuture<'static, String> = Box::pin(pending());
+        let task = Task {
+            name: "sweep",
+            needs_lead: true,
+            start: Box::new(move |_| {
+                Box::pin(ready(if fails {
+                    Err("no luck".to_owned())
+                } else {
+                    stop.cancel();
+                    Ok(())
+                }))
+            }),
+        };
+
+        let (outcome, election) = lead
+            .run(vec![("stuck", stuck)], vec![task], pending())
+            .await;
+
+        let expected = if fails {
+            "task `sweep` failed: no luck"
+        } else {
+            "still running after the grace period: stuck"
+        };
+        assert_eq!(outcome.unwrap_err().to_string(), expected);
+        assert!(election.is_none() && !won.is_released(), "{expected}");
+    }
+}
+
+#[tokio::test]
+async fn a_lease_that_is_lost_is_not_released_and_ends_what_runs() {
+    struct Dropped(Arc<std::sync::atomic::AtomicBool>);
+    impl Drop for Dropped {
+        fn drop(&mut self) {
+            self.0.store(true, std::sync::atomic::Ordering::SeqCst);
+        }
+    }
+    let (election, won) = election::tests::won();
+    let lead = Lead {
+        election: Some(election),
+        server: ApiServer::new(Config::new("http://127.0.0.1:1".parse().unwrap())),
+        stop: CancellationToken::new(),
+        grace: GRACE,
+    };
+    let dropped = Arc::<std::sync::atomic::AtomicBool>::default();
+    let guard = Dropped(dropped.clone());
+    let stuck: BoxFuture<'static, String> = Box::pin(async move {
+        let _guard = guard;
+        pending().await
+    });
+
+    let ((outcome, election), ()) =
+        tokio::join!(lead.run(vec![("stuck", stuck)], vec![], pending()), async {
+            sleep(GRACE / 10).await;
+            won.lose();
+        });
+    tokio::task::yield_now().await;
+
+    let error = outcome.unwrap_err().to_string();
+    assert_eq!(error, "lost the Lease `default/test`: on purpose");
+    assert!(election.is_none() && !won.is_released());
+    assert!(dropped.load(std::sync::atomic::Ordering::SeqCst));
+}
+
+/// What an operator needs at SIGTERM when the API server answers nothing.
+#[tokio::test]
+async fn an_unanswered_request_does_not_outlast_the_grace_period() {
+    // It accepts connections, and that is all.
+    let silent = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let server = format!("http://{}", silent.local_addr().unwrap());
+    let flags = Flags {
+        health_probe_bind_address: BindAddress::Off,
+        graceful_shutdown_timeout: GRACE * 4,
+        ..Flags::default()
+    };
+    let config = Config::new(server.parse().unwrap());
+    let mut manager = Manager::with_config(flags, config).unwrap();
+    let (client, stop) = (manager.client(), manager.stop_token());
+    let (failed, mut failure) = tokio::sync::mpsc::channel(1);
+    manager.controllers.push(Registration {
+        name: "writer",
+        start: Box::new(move |_| {
+            Box::pin(async move {
+                let maps = Api::<ConfigMap>::default_namespaced(client);
+                stop.cancel();
+                for _ in 0..2 {
+                    let error = maps.get("a").await.unwrap_err();
+                    failed.try_send(chain::chain(&error)).unwrap_or_default();
+                }
+                String::new()
+            })
+        }),
+    });
+
+    let outcome = run(&mut manager).await;
+
+    assert!(outcome.is_ok(), "{outcome:?}");
+    let failure = failure.recv().await.unwrap();
+    assert!(failure.contains("the process ends"), "{failure}");
+}

@@ -49,6 +49,25 @@ fn the_lease_of_another_expires_when_it_has_not_changed_for_its_duration() {
     }
 }
 
+/// Anybody may write annotations, and the fields that only people read.
+#[test]
+fn only_the_holder_can_prolong_its_lease() {
+    let mut record = Record::default();
+    let mut lease = lease("1", "other", Timestamp::now());
+    record.see(lease.clone());
+    seen_ago(&mut record, Duration::from_secs(20));
+    assert_eq!(record.expires("me"), None);
+
+    lease.metadata.resource_version = Some("2".to_owned());
+    lease.metadata.annotations = Some([("a".to_owned(), "b".to_owned())].into());
+    lease.spec.as_mut().unwrap().preferred_holder = Some("me".to_owned());
+    record.see(lease);
+
+    assert_eq!(record.expires("me"), None);
+    // It is written with the version that was seen last.
+    assert_eq!(record.version(), Some("2"));
+}
+
 #[test]
 fn a_lease_without_a_holder_or_of_ones_own_is_free() {
     let mut record = Record::default();
@@ -80,7 +99,7 @@ fn a_lease_is_acquired_and_released_as_client_go_does() {
     let mut record = Record::default();
     record.see(lease("1", "other", before));
 
-    let taken = record.taken("me", now);
+    let taken = record.taken("me", now, DURATION);
     let spec = taken.spec.clone().unwrap();
     assert_eq!(spec.holder_identity.as_deref(), Some("me"));
     assert_eq!(spec.lease_duration_seconds, Some(15));
@@ -90,10 +109,13 @@ fn a_lease_is_acquired_and_released_as_client_go_does() {
 
     record.see(taken);
     let later = now + SignedDuration::from_secs(2);
-    let renewed = record.taken("me", later).spec.unwrap();
+    let renewed = record.taken("me", later, DURATION).spec.unwrap();
     assert_eq!(renewed.lease_transitions, Some(1));
     assert_eq!(renewed.acquire_time, Some(MicroTime(now)));
     assert_eq!(renewed.renew_time, Some(MicroTime(later)));
+
+    let longer = record.taken("me", later, Duration::from_millis(20_001));
+    assert_eq!(longer.spec.unwrap().lease_duration_seconds, Some(21));
 
     let released = record.released(later).spec.unwrap();
     assert_eq!(released.holder_identity.as_deref(), Some(""));
