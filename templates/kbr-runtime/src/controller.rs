@@ -39,7 +39,7 @@ use crate::pause::Pause;
 use crate::queue::{Queue, ReconcileRequest, Trigger};
 use crate::reconciler::{Failed, Policy, Reconciler};
 use crate::referenced::References;
-use crate::watch::{Decoded, Packed, Watches, decoding, resource};
+use crate::watch::{Decoded, Packed, SYNC_LIMIT, Watches, decoding, resource};
 pub use cache::Cache;
 use readable::Readable;
 use shown::{Observer, Shown, named, owners_touched, request, touched};
@@ -83,6 +83,7 @@ where
     concurrency: u16,
     debounce: Duration,
     timeout: Duration,
+    sync_limit: Duration,
 }
 
 /// Starts a stream of the objects to reconcile, given the means to keep a watch going.
@@ -98,6 +99,9 @@ where
     K::DynamicType: Clone + Debug + Default + Eq + Hash + Send + Sync + Unpin,
 {
     /// Reconciles the objects of `api` that `config` selects.
+    ///
+    /// The watch may be silent for [`watcher::Config::timeout`](watcher::Config::timeout()), by default 45 seconds; then it is renewed. With
+    /// a longer time, changes that a dead connection hides are known later.
     ///
     /// They are cached as the JSON that the API server sent, without `metadata.managedFields`, and parsed for
     /// each reconcile: parsing takes some microseconds, and the cache a third of the memory or less. With
@@ -157,6 +161,7 @@ where
             concurrency: 1,
             debounce: Duration::ZERO,
             timeout: TIMEOUT,
+            sync_limit: SYNC_LIMIT,
         }
     }
 
@@ -424,6 +429,15 @@ where
         self
     }
 
+    /// How long the first list of each watch may take: two minutes by default, as in controller-runtime. If one
+    /// takes longer, the manager ends with [`ManagerError::ControllerEnded`](crate::ManagerError), which names
+    /// what could not be listed. The time counts only while the API server answers.
+    #[must_use]
+    pub fn cache_sync_timeout(mut self, limit: Duration) -> Self {
+        self.sync_limit = limit;
+        self
+    }
+
     fn with(
         mut self,
         source: impl FnOnce(&Watches) -> BoxStream<'static, ReconcileRequest> + Send + 'static,
@@ -454,7 +468,7 @@ where
             queue,
             stop,
         } = run;
-        let watches = Watches::new(name, server.clone(), recorder);
+        let watches = Watches::new(name, server.clone(), recorder).sync_limit(self.sync_limit);
         let backoff = Backoff::default();
         // If kube debounces, it must get every object at once.
         let is_limited = self.concurrency > 0 && self.debounce.is_zero();

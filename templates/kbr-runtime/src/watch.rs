@@ -73,8 +73,8 @@ pub(crate) const LONGEST_PAUSE: Duration = Duration::from_secs(8);
 /// The time between two log lines about a watch that keeps failing.
 const REMINDER: Duration = Duration::from_secs(60);
 
-/// How long the first list may take while the API server answers; as in controller-runtime.
-const SYNC_LIMIT: Duration = Duration::from_secs(120);
+/// How long the first list may take by default while the API server answers; as in controller-runtime.
+pub(crate) const SYNC_LIMIT: Duration = Duration::from_secs(120);
 
 /// What the watches of one controller have in common. Clones share it.
 #[derive(Clone)]
@@ -118,6 +118,11 @@ impl Watches {
             unlisted: Arc::default(),
             failing: FailingWatches::default(),
         }
+    }
+
+    /// Sets how long the first lists may take while the API server answers.
+    pub(crate) fn sync_limit(self, sync_limit: Duration) -> Self {
+        Self { sync_limit, ..self }
     }
 
     /// Waits until a first list is overdue although the API server answers, and says which.
@@ -252,10 +257,10 @@ where
     watcher(api, bounded(config))
 }
 
-/// `config` with a timeout that keeps the watch from staying silent for long.
+/// `config` with a timeout, which keeps the watch from staying silent for long. 0 would disable kube's own limit.
 fn bounded(mut config: watcher::Config) -> watcher::Config {
     let asked = config.timeout.filter(|seconds| *seconds > 0);
-    config.timeout = Some(asked.map_or(WATCH_SECONDS, |asked| asked.min(WATCH_SECONDS)));
+    config.timeout = asked.or(Some(WATCH_SECONDS));
     config
 }
 

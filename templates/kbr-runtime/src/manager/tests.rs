@@ -392,3 +392,28 @@ async fn an_unanswered_request_does_not_outlast_the_grace_period() {
     let failure = failure.recv().await.unwrap();
     assert!(failure.contains("the process ends"), "{failure}");
 }
+
+#[tokio::test]
+async fn a_first_list_has_the_time_that_its_controller_allows() {
+    let (address, _) = crate::api_server::tests::serve(|_, _| {
+        Some(
+            "HTTP/1.1 403 Forbidden\r\ncontent-type: application/json\r\ncontent-length: 2\r\n\r\n{}",
+        )
+    });
+    let flags = Flags {
+        health_probe_bind_address: BindAddress::Off,
+        ..Flags::default()
+    };
+    let config = Config::new(format!("http://{address}").parse().unwrap());
+    let mut manager = Manager::with_config(flags, config).unwrap();
+    let api = Api::<ConfigMap>::all(manager.client());
+    let controller =
+        Controller::new(api, watcher::Config::default()).cache_sync_timeout(Duration::from_secs(1));
+    let reconcile = |_, _| async { Ok::<_, Infallible>(Action::await_change()) };
+    manager.add("a", controller, reconcile, Arc::new(()));
+
+    let error = run(&mut manager).await.unwrap_err().to_string();
+
+    let expected = "controller `a` ended: could not list configmaps within 1s: ";
+    assert!(error.starts_with(expected), "{error}");
+}

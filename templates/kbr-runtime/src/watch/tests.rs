@@ -171,8 +171,13 @@ async fn a_watch_ends_before_a_load_balancer_would_end_it() {
         Some(10)
     );
     assert_eq!(
-        bounded(watcher::Config::default().timeout(290)).timeout,
+        bounded(watcher::Config::default().timeout(0)).timeout,
         Some(WATCH_SECONDS)
+    );
+    // Whoever asks for more has no such load balancer.
+    assert_eq!(
+        bounded(watcher::Config::default().timeout(290)).timeout,
+        Some(290)
     );
 }
 
