@@ -42,6 +42,10 @@ use crate::election::Gate;
 use crate::metrics;
 use body::Bounded;
 
+/// How long the response to a watch may take to begin. An API server answers it at once, whatever webhooks do:
+/// it waits on a connection that has gone silent, perhaps from the pool.
+const WATCH_BEGINS: Duration = Duration::from_secs(30);
+
 /// If a watch is dropped after this much silence, its connection is not used again, nor are the others
 /// of the same generation.
 const SILENCE: Duration = Duration::from_secs(20);
@@ -270,21 +274,21 @@ impl ApiServer {
         }
     }
 
-    /// Waits until a request must be given up, and returns why.
-    async fn limit(self, deadline: Instant) -> Unanswered {
+    /// Waits until a request that was sent at `sent` must be given up, and returns why.
+    async fn limit(self, sent: Instant, time: Duration) -> Unanswered {
         tokio::select! {
             () = self.shared.end.cancelled() => Unanswered::AtTheEnd,
-            () = sleep_until(deadline) => Unanswered::InTime(self.shared.deadline),
+            () = sleep_until(sent + time) => Unanswered::InTime(time),
         }
     }
 
     /// Records that a request over the connections of `generation` was given up.
     fn given_up(&self, generation: u64, unanswered: Unanswered) {
-        let Unanswered::InTime(deadline) = unanswered else {
+        let Unanswered::InTime(time) = unanswered else {
             return;
         };
         let last_answer = self.lock().last_answer;
-        if last_answer.is_none_or(|at| at.elapsed() >= deadline) {
+        if last_answer.is_none_or(|at| at.elapsed() >= time) {
             self.reconnect(generation);
         }
         self.failed(&unanswered);
@@ -361,6 +365,14 @@ impl Kind {
         }
         Self::Answer
     }
+
+    /// How long the response may take to begin, if other requests may take as long as `deadline`.
+    fn time_to_answer(self, deadline: Duration) -> Duration {
+        match self {
+            Self::Watch(_) => deadline.min(WATCH_BEGINS),
+            Self::Answer | Self::Endless => deadline,
+        }
+    }
 }
 
 /// A gateway answered instead of the API server.
@@ -418,8 +430,8 @@ impl Service<Request<Body>> for Requests {
 
     fn call(&mut self, request: Request<Body>) -> Self::Future {
         let (server, generation) = (self.server.clone(), self.generation);
-        let deadline = Instant::now() + server.shared.deadline;
-        let kind = Kind::of(&request);
+        let (sent, kind) = (Instant::now(), Kind::of(&request));
+        let time = kind.time_to_answer(server.shared.deadline);
         let method = metrics::method(request.method());
         if server.shared.end.is_cancelled() {
             return Box::pin(ready(Err(Unanswered::AtTheEnd.into())));
@@ -433,7 +445,7 @@ impl Service<Request<Body>> for Requests {
             let answer = tokio::select! {
                 biased;
                 answer = answer => Ok(answer),
-                unanswered = server.clone().limit(deadline) => Err(unanswered),
+                unanswered = server.clone().limit(sent, time) => Err(unanswered),
             };
             let status = answer.as_ref().ok().and_then(|answer| answer.as_ref().ok());
             let status = status.map(Response::status);
@@ -457,7 +469,7 @@ impl Service<Request<Body>> for Requests {
             } else {
                 server.answered();
             }
-            Ok(response.map(|body| Bounded::new(server, generation, kind, deadline, body)))
+            Ok(response.map(|body| Bounded::new(server, generation, kind, sent, body)))
         })
     }
 }

@@ -91,7 +91,7 @@ pub struct Flags {
     pub log_format: Option<LogFormat>,
 
     /// How long a request to the API server may take, including its response. Watches have limits of
-    /// their own.
+    /// their own, and may take at most 30s to begin.
     #[arg(long, value_name = "DURATION", default_value = "60s", value_parser = duration)]
     pub request_timeout: Duration,
 

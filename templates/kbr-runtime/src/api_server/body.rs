@@ -38,11 +38,13 @@ impl Bounded {
         server: ApiServer,
         generation: u64,
         kind: Kind,
-        deadline: Instant,
+        sent: Instant,
         inner: Box<DynBody>,
     ) -> Self {
         let bound = match kind {
-            Kind::Answer => Bound::Limit(server.clone().limit(deadline).boxed()),
+            Kind::Answer => {
+                Bound::Limit(server.clone().limit(sent, server.shared.deadline).boxed())
+            }
             Kind::Watch(length) => Bound::Watch(server.open_watch(length)),
             Kind::Endless => Bound::None,
         };

@@ -254,3 +254,15 @@ fn watches_are_distinguished_from_other_requests() {
         Kind::Endless
     );
 }
+
+/// After an interruption, a watch may begin on a connection that has gone silent.
+#[test]
+fn a_watch_waits_less_for_its_beginning_than_a_write_for_its_webhooks() {
+    let (minute, watch) = (
+        Duration::from_secs(60),
+        Kind::Watch(Duration::from_secs(45)),
+    );
+    assert_eq!(Kind::Answer.time_to_answer(minute), minute);
+    assert_eq!(watch.time_to_answer(minute), minute / 2);
+    assert_eq!(watch.time_to_answer(DEADLINE), DEADLINE);
+}
