@@ -16,7 +16,17 @@ use tracing_subscriber::filter::LevelFilter;
 use crate::{BindAddress, namespaces};
 
 /// Flags of the manager; flatten them into the project's own flags.
+///
+/// Later versions may add flags. Code that does not parse them starts from the defaults:
+///
+/// ```
+/// use kbr_runtime::{BindAddress, Flags};
+///
+/// let mut flags = Flags::default();
+/// flags.health_probe_bind_address = BindAddress::Off;
+/// ```
 #[derive(Args, Clone, Debug, Eq, PartialEq)]
+#[non_exhaustive]
 pub struct Flags {
     /// Kubeconfig file to use instead of $KUBECONFIG, ~/.kube/config or the pod's service account.
     #[arg(long, value_name = "FILE")]
@@ -167,6 +177,7 @@ impl Default for Flags {
 
 /// The format of log lines.
 #[derive(Clone, Copy, Debug, Eq, PartialEq, ValueEnum)]
+#[non_exhaustive]
 pub enum LogFormat {
     /// For people.
     Text,
