@@ -39,7 +39,7 @@ use crate::pause::Pause;
 use crate::queue::{Queue, ReconcileRequest, Trigger};
 use crate::reconciler::{Failed, Policy, Reconciler};
 use crate::referenced::References;
-use crate::watch::{Decoded, Packed, SYNC_LIMIT, Watches, decoding, resource};
+use crate::watch::{Decoded, Packed, SYNC_LIMIT, Watches, resource};
 pub use cache::Cache;
 use readable::Readable;
 use shown::{Observer, Shown, named, owners_touched, request, touched};
@@ -112,10 +112,7 @@ where
         let objects = store.clone();
         let primary: Primary<K> = Box::new(move |watches, observers| {
             let readable = Readable::new(objects.clone(), watches.skipped());
-            let events = watches.follow(
-                resource::<K>(&K::DynamicType::default()),
-                decoding(api, config),
-            );
+            let events = watches.watch::<_, Packed<K>>(api, config);
             let events = events.filter_map(readable.into_filter());
             let mut shown = Shown::new(objects, observers);
             // The stream contains no errors.
@@ -176,8 +173,7 @@ where
         Child: Clone + Debug + DeserializeOwned + Resource<DynamicType = ()> + Send + 'static,
     {
         self.with(move |watches| {
-            let watch = decoding::<_, PartialObjectMeta<Child>>(api, config);
-            let events = watches.follow(resource::<Child>(&()), watch);
+            let events = watches.watch::<_, PartialObjectMeta<Child>>(api, config);
             owners_touched::<K, _, _>(events.filter_map(|event| ready(touched(event))))
         })
     }
@@ -240,8 +236,7 @@ where
     {
         self.with(move |watches| {
             let mut skipped = watches.skipped();
-            let what = resource::<Other>(&Other::DynamicType::default());
-            let events = watches.follow(what, decoding(api, config));
+            let events = watches.watch(api, config);
             let events = events.inspect(move |event| skipped.note(event));
             let read = events.filter_map(|event| {
                 ready(match touched(event) {
@@ -351,8 +346,7 @@ where
         self.observers
             .push(Box::new(move |event| index.note(event, &mentions)));
         self.with(move |watches| {
-            let watch = decoding::<_, PartialObjectMeta<Other>>(api, config);
-            let events = watches.follow(resource::<Other>(&()), watch);
+            let events = watches.watch::<_, PartialObjectMeta<Other>>(api, config);
             let concerned = events.flat_map(move |event| {
                 let trigger = match event {
                     watcher::Event::Apply(_) | watcher::Event::Delete(_) => Trigger::Change,

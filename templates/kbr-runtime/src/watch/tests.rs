@@ -11,6 +11,8 @@ use k8s_openapi::api::core::v1::ConfigMap;
 use kube::api::{ObjectList, WatchEvent};
 use kube::core::Status;
 use serde_json::{Value, json};
+use std::io::{Read as _, Write as _};
+use std::net::{SocketAddr, TcpListener};
 
 fn deployment(name: &str, replicas: Value) -> Value {
     json!({
@@ -158,6 +160,101 @@ fn a_resource_that_is_not_installed_is_reported_once() {
             .contains("`make install`")
     );
     assert_eq!(lines[1]["message"], "the watch works again");
+}
+
+/// A list without objects.
+const EMPTY: &str =
+    r#"{"kind":"ConfigMapList","apiVersion":"v1","metadata":{"resourceVersion":"7"},"items":[]}"#;
+
+/// Answers a list with no objects, and each watch with the next of these statuses and then with nothing.
+fn serve(statuses: &'static [u16]) -> SocketAddr {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap();
+    let watches = Arc::new(AtomicUsize::new(0));
+    std::thread::spawn(move || {
+        for stream in listener.incoming() {
+            let (mut stream, watches) = (stream.unwrap(), watches.clone());
+            std::thread::spawn(move || {
+                let mut request = [0; 4096];
+                while let Ok(length @ 1..) = stream.read(&mut request) {
+                    let is_watch =
+                        String::from_utf8_lossy(&request[..length]).contains("watch=true");
+                    let head = "content-type: application/json\r\n";
+                    let answer = if is_watch {
+                        match statuses[watches.fetch_add(1, Ordering::SeqCst)] {
+                            200 => format!(
+                                "HTTP/1.1 200 OK\r\n{head}transfer-encoding: chunked\r\n\r\n"
+                            ),
+                            code => {
+                                format!("HTTP/1.1 {code} No\r\n{head}content-length: 2\r\n\r\n{{}}")
+                            }
+                        }
+                    } else {
+                        let length = EMPTY.len();
+                        format!("HTTP/1.1 200 OK\r\n{head}content-length: {length}\r\n\r\n{EMPTY}")
+                    };
+                    stream.write_all(answer.as_bytes()).unwrap();
+                }
+            });
+        }
+    });
+    address
+}
+
+/// Follows a watch of this server for `time`, and returns whether it fails then.
+async fn fails_after(address: SocketAddr, time: Duration) -> bool {
+    let server = ApiServer::new(kube::Config::new(
+        format!("http://{address}").parse().unwrap(),
+    ));
+    let client = server.client().unwrap();
+    let watches = Watches::new("test", server, Recorder::new(client.clone(), "test".into()));
+    let api = Api::<ConfigMap>::all(client);
+    let events = watches.watch::<_, ConfigMap>(api, watcher::Config::default());
+    let follow = events.for_each(|_| std::future::ready(()));
+    tokio::time::timeout(time, follow).await.unwrap_err();
+    watches.failing().is_any()
+}
+
+#[test]
+fn a_quiet_watch_works_again_when_its_request_is_accepted() {
+    let mut fails = true;
+    let lines = logged("off,kbr_runtime=info".into(), || {
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_all()
+            .build();
+        runtime.unwrap().block_on(async {
+            fails = fails_after(serve(&[500, 200]), Duration::from_secs(2)).await;
+        });
+    });
+
+    assert!(!fails);
+    let messages: Vec<_> = lines.iter().map(|line| &line["message"]).collect();
+    let expected = [
+        "a watch failed and will be retried",
+        "the watch works again",
+    ];
+    assert_eq!(messages, expected, "{lines:?}");
+}
+
+#[tokio::test]
+async fn a_watch_that_is_refused_keeps_failing() {
+    let refused = &[500, 403, 429, 500, 500, 500, 500, 500];
+    assert!(fails_after(serve(refused), Duration::from_secs(2)).await);
+}
+
+#[tokio::test]
+async fn a_watch_that_is_accepted_and_breaks_at_once_is_retried_ever_later() {
+    let state = self::watches().state("configmaps".to_owned());
+    let mut state = state.lock().unwrap();
+    let mut pauses = Vec::new();
+    for _ in 0..3 {
+        pauses.push(state.pause_after(&failure(500)));
+        state.accepted();
+    }
+    assert_eq!(pauses, [FIRST_PAUSE, FIRST_PAUSE * 2, FIRST_PAUSE * 4]);
+    // It has lasted.
+    state.accepted = Instant::now().checked_sub(LONGEST_PAUSE);
+    assert_eq!(state.pause_after(&failure(500)), FIRST_PAUSE);
 }
 
 #[tokio::test]

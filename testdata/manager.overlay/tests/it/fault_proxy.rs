@@ -38,6 +38,23 @@ async fn an_operator_recovers_from_rejected_requests_and_cut_connections() {
 }
 
 #[tokio::test]
+async fn a_quiet_watch_that_was_refused_works_again_without_an_event() {
+    let namespace = servers().namespace().await;
+    let api = Api::<Task>::namespaced(servers().admin(), &namespace);
+    let faults = FaultProxy::start(servers()).unwrap();
+    let kubeconfig = faults.kubeconfig(servers().manager_kubeconfig()).unwrap();
+    let mut operator = Operator::start_with(&kubeconfig, servers(), &namespace, &[]);
+    create_and_wait(servers(), &api, "before").await;
+
+    // The API server ends each watch after some seconds.
+    faults.refuse(|request| request.is_watch, 500, None);
+    operator.logged("a watch failed and will be retried");
+    faults.heal();
+
+    operator.logged("the watch works again");
+}
+
+#[tokio::test]
 async fn a_client_in_a_black_hole_gets_no_response_and_a_new_one_does() {
     let faults = FaultProxy::start(servers()).unwrap();
     let connect = || Client::try_from(faults.config(servers().admin_config())).unwrap();
