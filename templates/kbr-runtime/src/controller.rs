@@ -34,6 +34,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::api_server::ApiServer;
 use crate::backoff::{Backoff, Key};
+use crate::metrics;
 use crate::owned::Owned;
 use crate::pause::Pause;
 use crate::queue::{Queue, ReconcileRequest, Trigger};
@@ -459,10 +460,11 @@ where
         let Run {
             server,
             recorder,
+            series,
             queue,
             stop,
         } = run;
-        let watches = Watches::new(name, server.clone(), recorder).sync_limit(self.sync_limit);
+        let watches = Watches::new(name, server.clone(), recorder, series).sync_limit(self.sync_limit);
         let backoff = Backoff::default();
         // If kube debounces, it must get every object at once.
         let is_limited = self.concurrency > 0 && self.debounce.is_zero();
@@ -501,6 +503,7 @@ where
         tokio::select! {
             () = reconciled => "nothing is left to watch".to_owned(),
             reason = watches.never_listed() => reason,
+            never = watches.report_unreadable() => match never {},
         }
     }
 }
@@ -510,6 +513,7 @@ where
 pub(crate) struct Run {
     pub(crate) server: ApiServer,
     pub(crate) recorder: Recorder,
+    pub(crate) series: metrics::Watches,
     pub(crate) queue: Queue,
     pub(crate) stop: CancellationToken,
 }

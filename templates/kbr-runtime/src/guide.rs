@@ -318,8 +318,9 @@
 //! The schema may allow values that the Rust type does not accept, such as a number that is too large,
 //! or an object may be older than a field that the type requires. Such an object does not block others:
 //! it is logged with the field, reported in an event with the reason `Unreadable`, and not reconciled
-//! until it can be read. [`Owned::of`](crate::Owned::of) returns an error for the owner of such an
-//! object. Give each new field of a type a default (`#[serde(default)]` or `Option`): objects that were
+//! until it can be read. The metric `kbr_unreadable_objects` counts such objects; of their events at most a
+//! thousand wait to be published, and the rest are left out. [`Owned::of`](crate::Owned::of) returns an
+//! error for the owner of such an object. Give each new field of a type a default (`#[serde(default)]` or `Option`): objects that were
 //! stored earlier do not have it.
 //!
 //! # Objects that are paused
@@ -518,6 +519,14 @@
 //! - `certwatcher_read_certificate_total` increases when the files of a certificate have changed.
 //! - `rest_client_requests_total` counts the requests of [`Manager::client`](crate::Manager::client),
 //!   without those for the Lease and for reviews.
+//!
+//! Two gauges have no counterpart there. Both have the label `resource`, such as `jobs.batch`, and are worth an
+//! alert when they stay above 0:
+//!
+//! - `kbr_failing_watches`: the watches of the resource that have failed, and whose next request the API
+//!   server has not accepted yet. A role may lack `watch`, or the CRD may not be installed.
+//! - `kbr_unreadable_objects`: the objects that do not fit their Rust type and are skipped. An object counts
+//!   once for each watch that has it.
 //!
 //! [`Metrics::register`](crate::Metrics::register) adds a metric of your own:
 //!

@@ -538,6 +538,7 @@ impl Manager {
             let run = Run {
                 server: self.server.clone(),
                 recorder: self.recorder(controller.name),
+                series: self.metrics.watches().clone(),
                 queue,
                 stop: self.stop.clone(),
             };

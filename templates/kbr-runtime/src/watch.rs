@@ -47,6 +47,7 @@ mod packed;
 mod unreadable;
 
 use std::collections::BTreeMap;
+use std::convert::Infallible;
 use std::fmt::Debug;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -64,10 +65,12 @@ use tower::service_fn;
 
 use crate::api_server::{ApiServer, WATCH_SECONDS, pause};
 use crate::chain::chain;
+use crate::metrics;
 
 use decoded::Read;
 pub(crate) use decoded::{Decoded, Unreadable};
 pub(crate) use packed::Packed;
+use unreadable::Reports;
 pub(crate) use unreadable::Skipped;
 
 /// The pause after the first failure, as in client-go. It doubles with each further failure.
@@ -88,9 +91,11 @@ pub(crate) struct Watches {
     controller: &'static str,
     server: ApiServer,
     recorder: Recorder,
+    series: metrics::Watches,
     sync_limit: Duration,
     unlisted: Arc<Mutex<Unlisted>>,
     failing: FailingWatches,
+    reports: Reports,
 }
 
 /// How many watches of one controller are failing. Clones share it.
@@ -115,14 +120,21 @@ impl FailingWatches {
 type Unlisted = BTreeMap<usize, (String, Option<String>)>;
 
 impl Watches {
-    pub(crate) fn new(controller: &'static str, server: ApiServer, recorder: Recorder) -> Self {
+    pub(crate) fn new(
+        controller: &'static str,
+        server: ApiServer,
+        recorder: Recorder,
+        series: metrics::Watches,
+    ) -> Self {
         Self {
             controller,
             server,
             recorder,
+            series,
             sync_limit: SYNC_LIMIT,
             unlisted: Arc::default(),
             failing: FailingWatches::default(),
+            reports: Reports::default(),
         }
     }
 
@@ -256,9 +268,11 @@ impl Watches {
 
     /// The state of a watch that has not failed.
     fn state(&self, what: String) -> Arc<Mutex<WatchState>> {
+        let series = self.series.failing(&what);
         Arc::new(Mutex::new(WatchState {
             controller: self.controller,
             what,
+            series,
             server: self.server.clone(),
             failures: 0,
             is_failing: false,
@@ -274,8 +288,19 @@ impl Watches {
     }
 
     /// For the objects of one watch that cannot be read.
-    pub(crate) fn skipped(&self) -> Skipped {
-        Skipped::new(self.controller, self.recorder.clone())
+    pub(crate) fn skipped<K>(&self) -> Skipped<K>
+    where
+        K: Resource,
+        K::DynamicType: Default,
+    {
+        let resource = resource::<K>(&K::DynamicType::default());
+        let counted = self.series.unreadable(&resource);
+        Skipped::new(self.controller, self.reports.clone(), counted)
+    }
+
+    /// Publishes events about objects that cannot be read.
+    pub(crate) async fn report_unreadable(&self) -> Infallible {
+        self.reports.publish(&self.server, &self.recorder).await
     }
 
     fn unlisted(&self) -> MutexGuard<'_, Unlisted> {
@@ -337,6 +362,7 @@ struct WatchState {
     /// It was about the failure that has not ended yet.
     is_reported: bool,
     all: FailingWatches,
+    series: metrics::Share,
 }
 
 impl WatchState {
@@ -357,6 +383,7 @@ impl WatchState {
         };
         if !std::mem::replace(&mut self.is_failing, true) {
             self.all.begin();
+            self.series.set(1);
         }
         self.failures = self.failures.saturating_add(1);
         let (controller, watch) = (self.controller, &self.what);
@@ -394,6 +421,7 @@ impl WatchState {
     fn end(&mut self) {
         if std::mem::take(&mut self.is_failing) {
             self.all.end();
+            self.series.set(0);
         }
         if std::mem::take(&mut self.is_reported) {
             let (controller, watch) = (self.controller, &self.what);

@@ -141,7 +141,7 @@ async fn an_object_that_can_no_longer_be_read_is_removed_from_the_cache() {
     let (store, mut writer) = reflector::store::<ConfigMap>();
     let server = ApiServer::new(ClientConfig::new("http://127.0.0.1:1".parse().unwrap()));
     let recorder = Recorder::new(server.client().unwrap(), "test".into());
-    let watches = Watches::new("test", server, recorder);
+    let watches = Watches::new("test", server, recorder, metrics::Watches::default());
     let mut readable = Readable::new(store.clone(), watches.skipped());
     let unreadable = |name| {
         Decoded::Unreadable(Box::new(crate::watch::Unreadable {

@@ -35,6 +35,31 @@ fn buckets(text: &str, histogram: &str) -> Vec<f64> {
         .collect()
 }
 
+#[test]
+fn watches_of_one_resource_have_one_series() {
+    let metrics = Metrics::new();
+    let failing = r#"kbr_failing_watches{resource="jobs.batch"}"#;
+    let mut one = metrics.watches().failing("jobs.batch");
+    let mut other = metrics.watches().failing("jobs.batch");
+    let values = [
+        value(&metrics, failing),
+        {
+            one.set(1);
+            other.set(1);
+            value(&metrics, failing)
+        },
+        {
+            one.set(0);
+            value(&metrics, failing)
+        },
+        {
+            drop(other);
+            value(&metrics, failing)
+        },
+    ];
+    assert_eq!(values, [0.0, 2.0, 1.0, 0.0]);
+}
+
 /// controller-runtime 0.24, pkg/internal/controller/metrics and pkg/internal/metrics.
 #[test]
 fn the_series_are_those_of_controller_runtime_and_exist_from_the_start() {
@@ -48,6 +73,11 @@ fn the_series_are_those_of_controller_runtime_and_exist_from_the_start() {
     requests.count("GET", None);
     metrics.leads("a.example.com".to_owned());
     drop(metrics.webhooks().at(["/mutate".to_owned()].into()));
+    let watches = metrics.watches();
+    let _watch = (
+        watches.failing("jobs.batch"),
+        watches.unreadable("jobs.batch"),
+    );
 
     let text = metrics.text().unwrap();
     let mut names: Vec<_> = samples(&text)
@@ -78,6 +108,8 @@ fn the_series_are_those_of_controller_runtime_and_exist_from_the_start() {
         r#"controller_runtime_webhook_requests_in_flight{webhook="/mutate"}"#,
         r#"controller_runtime_webhook_requests_total{webhook="/mutate",code="200"}"#,
         r#"controller_runtime_webhook_requests_total{webhook="/mutate",code="500"}"#,
+        r#"kbr_failing_watches{resource="jobs.batch"}"#,
+        r#"kbr_unreadable_objects{resource="jobs.batch"}"#,
         r#"leader_election_master_status{name="a.example.com"}"#,
         r#"rest_client_requests_total{host="10.0.0.1:443",code="200",method="GET"}"#,
         r#"rest_client_requests_total{host="10.0.0.1:443",code="<error>",method="GET"}"#,

@@ -81,14 +81,16 @@ fn a_reason_never_holds_the_value() {
     }
 }
 
-fn api_server() -> ApiServer {
-    ApiServer::new(kube::Config::new("http://127.0.0.1:1".parse().unwrap()))
+fn watches() -> Watches {
+    of(([127, 0, 0, 1], 1).into())
 }
 
-fn watches() -> Watches {
-    let server = api_server();
+/// The watches of the API server at this address.
+fn of(address: SocketAddr) -> Watches {
+    let url = format!("http://{address}");
+    let server = ApiServer::new(kube::Config::new(url.parse().unwrap()));
     let recorder = Recorder::new(server.client().unwrap(), "test".into());
-    Watches::new("test", server, recorder)
+    Watches::new("test", server, recorder, metrics::Watches::default())
 }
 
 fn failure(code: u16) -> watcher::Error {
@@ -203,12 +205,8 @@ fn serve(statuses: &'static [u16]) -> SocketAddr {
 
 /// Follows a watch of this server for `time`, and returns whether it fails then.
 async fn fails_after(address: SocketAddr, time: Duration) -> bool {
-    let server = ApiServer::new(kube::Config::new(
-        format!("http://{address}").parse().unwrap(),
-    ));
-    let client = server.client().unwrap();
-    let watches = Watches::new("test", server, Recorder::new(client.clone(), "test".into()));
-    let api = Api::<ConfigMap>::all(client);
+    let watches = of(address);
+    let api = Api::<ConfigMap>::all(watches.server.client().unwrap());
     let events = watches.watch::<_, ConfigMap>(api, watcher::Config::default());
     let follow = events.for_each(|_| std::future::ready(()));
     tokio::time::timeout(time, follow).await.unwrap_err();
@@ -293,9 +291,9 @@ fn an_unreadable_object_is_reported_once_per_version() {
         runtime.unwrap().block_on(async {
             let mut skipped = watches().skipped();
             for _ in 0..2 {
-                skipped.note::<Deployment>(&Event::Init);
+                skipped.note(&Event::Init);
                 skipped.note(&Event::InitApply(version("1")));
-                skipped.note::<Deployment>(&Event::InitDone);
+                skipped.note(&Event::InitDone);
             }
             skipped.note(&Event::Apply(version("2")));
             skipped.note(&Event::Apply(version("2")));
@@ -308,6 +306,76 @@ fn an_unreadable_object_is_reported_once_per_version() {
     assert_eq!(fields, ["spec.replicas"; 3], "{lines:?}");
     assert_eq!(lines[0]["object"], "bad");
     assert_eq!(lines[0]["resource"], "deployments.apps");
+}
+
+#[tokio::test]
+async fn unreadable_objects_are_counted_until_they_can_be_read_or_are_gone() {
+    let metrics = metrics::Metrics::new();
+    let mut watches = watches();
+    watches.series = metrics.watches().clone();
+    let mut skipped = watches.skipped::<Deployment>();
+    let mut counted = |event| {
+        skipped.note(&event);
+        let text = metrics.text().unwrap();
+        let mut lines = text.lines();
+        let count = lines.find_map(|line| {
+            line.strip_prefix(r#"kbr_unreadable_objects{resource="deployments.apps"} "#)
+        });
+        count.unwrap().to_owned()
+    };
+    let object = |name, replicas| {
+        let text = deployment(name, replicas).to_string();
+        serde_json::from_str::<Decoded<Deployment>>(&text).unwrap()
+    };
+    let bad = |name| object(name, json!("a"));
+
+    assert_eq!(counted(Event::Init), "0");
+    counted(Event::InitApply(bad("a")));
+    counted(Event::InitApply(bad("b")));
+    counted(Event::InitApply(object("c", json!(1))));
+    assert_eq!(counted(Event::InitDone), "2");
+    assert_eq!(counted(Event::Apply(bad("c"))), "3");
+    assert_eq!(counted(Event::Apply(bad("c"))), "3");
+    assert_eq!(counted(Event::Apply(object("a", json!(1)))), "2");
+    assert_eq!(counted(Event::Delete(bad("b"))), "1");
+    counted(Event::Init);
+    assert_eq!(counted(Event::InitDone), "0");
+}
+
+/// Accepts connections and answers nothing; how many requests have arrived.
+fn silent() -> (SocketAddr, Arc<AtomicUsize>) {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap();
+    let requests = Arc::new(AtomicUsize::new(0));
+    let count = requests.clone();
+    std::thread::spawn(move || {
+        for stream in listener.incoming() {
+            let (mut stream, count) = (stream.unwrap(), count.clone());
+            std::thread::spawn(move || {
+                let mut request = [0; 16 << 10];
+                while let Ok(1..) = stream.read(&mut request) {
+                    count.fetch_add(1, Ordering::SeqCst);
+                }
+            });
+        }
+    });
+    (address, requests)
+}
+
+#[tokio::test]
+async fn events_about_unreadable_objects_are_published_one_by_one() {
+    let (address, requests) = silent();
+    let watches = of(address);
+    let mut skipped = watches.skipped::<Deployment>();
+    for number in 0..50 {
+        let text = deployment(&number.to_string(), json!("a")).to_string();
+        skipped.note(&Event::Apply(serde_json::from_str(&text).unwrap()));
+    }
+
+    let publish = watches.report_unreadable();
+    let _ = tokio::time::timeout(Duration::from_secs(2), publish).await;
+
+    assert_eq!(requests.load(Ordering::SeqCst), 1);
 }
 
 #[tokio::test]
