@@ -766,7 +766,11 @@
 //!
 //! The request says who wants to do what. A method may await, for example to read another object,
 //! and may fail: that denies the request with an internal error, not as an invalid object. An
-//! update is not denied for an error that the object already had in a field that stays unchanged.
+//! update is not denied for an error that the object already had in a field that stays unchanged: one that
+//! `validate_create` returns for the old object, too. What only `validate_update` returns is a rule for the
+//! update, and always denies it. [`RATCHETING`](crate::webhook::Validator::RATCHETING) turns this off.
+//! Finalizers can be removed from any object that is being deleted, unless
+//! [`validate_finalizing`](crate::webhook::Validator::validate_finalizing) guards them.
 //!
 //! The paths are those of the webhook configuration in the cluster. They are served with the
 //! certificate from `--webhook-cert-path`, and not at all without that flag.

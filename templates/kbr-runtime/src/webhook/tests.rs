@@ -10,9 +10,13 @@ use std::time::Duration;
 
 pub(super) const MUTATE: &str = "/mutate";
 pub(super) const VALIDATE: &str = "/validate";
+pub(super) const STRICT: &str = "/validate-strictly";
 
 /// A webhook of CronJobs that does what an object's name says.
 struct ByName;
+
+/// The same, without ratcheting.
+struct Strict;
 
 fn name(object: &CronJob) -> &str {
     object.metadata.name.as_deref().unwrap_or_default()
@@ -76,6 +80,7 @@ impl Validator for ByName {
             }
             _ => {}
         }
+        check(object, &mut outcome);
         Ok(outcome)
     }
 
@@ -89,24 +94,29 @@ impl Validator for ByName {
         if name(old) != name(new) {
             outcome.deny(FieldError::forbidden(&metadata_name(), name(old)));
         }
-        // Two rules for the object, and one for the change.
-        let spec = FieldPath::new("spec");
-        if new.spec.schedule == "bad" {
-            outcome.deny(FieldError::forbidden(&spec.child("schedule"), "it is bad"));
-        }
-        if new.spec.suspend == Some(true) && new.spec.starting_deadline_seconds.is_none() {
-            outcome.deny(FieldError::required(
-                &spec.child("startingDeadlineSeconds"),
-                "",
-            ));
-        }
+        check(new, &mut outcome);
+        // Two rules for the change.
         if old.spec.time_zone.is_some() && old.spec.schedule != new.spec.schedule {
-            outcome.deny(FieldError::forbidden(
-                &spec.child("timeZone"),
-                "it is for another",
-            ));
+            let field = FieldPath::new("spec").child("timeZone");
+            outcome.deny(FieldError::forbidden(&field, "it is for another"));
+        }
+        if is_locked(old) {
+            let field = FieldPath::new("metadata").child("labels").key("locked");
+            outcome.deny(FieldError::forbidden(&field, "nothing may change"));
         }
         Ok(outcome)
+    }
+
+    async fn validate_finalizing(
+        &self,
+        _: &AdmissionRequest,
+        old: &CronJob,
+        new: &CronJob,
+    ) -> Result<ValidationOutcome, BoxError> {
+        let is_removed = old.metadata.finalizers.is_some() && new.metadata.finalizers.is_none();
+        let field = FieldPath::new("metadata").child("finalizers");
+        let error = FieldError::forbidden(&field, "it is still needed");
+        Ok(Vec::from_iter((is_locked(old) && is_removed).then_some(error)).into())
     }
 
     async fn validate_delete(
@@ -118,10 +128,51 @@ impl Validator for ByName {
     }
 }
 
+impl Validator for Strict {
+    type Object = CronJob;
+
+    const RATCHETING: bool = false;
+
+    async fn validate_create(
+        &self,
+        request: &AdmissionRequest,
+        object: &CronJob,
+    ) -> Result<ValidationOutcome, BoxError> {
+        ByName.validate_create(request, object).await
+    }
+
+    async fn validate_update(
+        &self,
+        request: &AdmissionRequest,
+        old: &CronJob,
+        new: &CronJob,
+    ) -> Result<ValidationOutcome, BoxError> {
+        ByName.validate_update(request, old, new).await
+    }
+}
+
+/// Two rules for any object.
+fn check(object: &CronJob, outcome: &mut ValidationOutcome) {
+    let spec = FieldPath::new("spec");
+    if object.spec.schedule == "bad" {
+        outcome.deny(FieldError::forbidden(&spec.child("schedule"), "it is bad"));
+    }
+    if object.spec.suspend == Some(true) && object.spec.starting_deadline_seconds.is_none() {
+        let field = spec.child("startingDeadlineSeconds");
+        outcome.deny(FieldError::required(&field, ""));
+    }
+}
+
+fn is_locked(object: &CronJob) -> bool {
+    let mut labels = object.metadata.labels.iter().flatten();
+    labels.any(|(name, value)| name == "locked" && value == "true")
+}
+
 pub(super) fn webhooks() -> Webhooks {
     let mut webhooks = Webhooks::default();
     webhooks.mutate(MUTATE, ByName);
     webhooks.validate(VALIDATE, ByName);
+    webhooks.validate(STRICT, Strict);
     webhooks
 }
 
@@ -159,7 +210,7 @@ pub(super) fn review(operation: &str, object: &Value, old: &Value) -> Value {
 #[test]
 fn every_path_is_known() {
     let paths = webhooks().paths();
-    assert_eq!(paths, [MUTATE, VALIDATE].map(str::to_owned).into());
+    assert_eq!(paths, [MUTATE, VALIDATE, STRICT].map(str::to_owned).into());
     assert!(Webhooks::default().paths().is_empty());
 }
 

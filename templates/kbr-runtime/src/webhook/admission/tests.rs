@@ -3,8 +3,9 @@
 
 //! Reviews and their answers, without a server.
 
+use crate::logging::tests::logged;
 use crate::webhook::Webhooks;
-use crate::webhook::tests::{MUTATE, VALIDATE, cron_job, review, webhooks};
+use crate::webhook::tests::{MUTATE, STRICT, VALIDATE, cron_job, review, webhooks};
 use futures::FutureExt;
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -149,6 +150,35 @@ async fn an_error_that_is_new_or_in_a_changed_field_denies() {
     assert_eq!(causes(bad, json!({"suspend": true})).await, missing);
 }
 
+/// A guard of updates may look at the old object alone: it is no rule for the object.
+#[tokio::test]
+async fn a_rule_for_updates_denies_although_it_would_deny_the_old_object_too() {
+    let mut old = cron_job("a");
+    old["metadata"]["labels"] = json!({"locked": "true"});
+    let mut new = old.clone();
+    new["spec"]["schedule"] = json!("@daily");
+
+    let response = response(VALIDATE, "UPDATE", &new, &old).await;
+
+    assert_eq!(response["allowed"], false);
+    let causes = response["status"]["details"]["causes"].as_array().unwrap();
+    let fields: Vec<_> = causes.iter().map(|cause| &cause["field"]).collect();
+    assert_eq!(fields, ["metadata.labels[locked]"]);
+}
+
+#[tokio::test]
+async fn a_validator_without_ratcheting_denies_old_errors_too() {
+    let mut old = cron_job("a");
+    old["spec"]["schedule"] = json!("bad");
+    let mut new = old.clone();
+    new["spec"]["concurrencyPolicy"] = json!("Forbid");
+
+    for (path, expected) in [(VALIDATE, true), (STRICT, false)] {
+        let response = response(path, "UPDATE", &new, &old).await;
+        assert_eq!(response["allowed"], expected, "{path}");
+    }
+}
+
 #[tokio::test]
 async fn nothing_to_default_is_no_patch() {
     let mut object = cron_job("a");
@@ -282,6 +312,44 @@ async fn finalizers_can_be_removed_from_any_object_being_deleted() {
         new["spec"]["suspend"] = json!(true);
         assert!(!allowed(&old, &new).await);
     }
+}
+
+#[tokio::test]
+async fn a_validator_may_guard_finalizers() {
+    let mut old = cron_job("a");
+    old["metadata"]["deletionTimestamp"] = json!("2026-01-01T00:00:00Z");
+    old["metadata"]["finalizers"] = json!(["example.com/backup"]);
+    old["metadata"]["labels"] = json!({"locked": "true"});
+    let without = |field: &str| {
+        let mut new = old.clone();
+        new["metadata"].as_object_mut().unwrap().remove(field);
+        new
+    };
+
+    let kept = response(VALIDATE, "UPDATE", &without("finalizers"), &old).await;
+    assert_eq!(kept["allowed"], false);
+    let field = &kept["status"]["details"]["causes"][0]["field"];
+    assert_eq!(field, "metadata.finalizers");
+    let unlocked = response(VALIDATE, "UPDATE", &without("labels"), &old).await;
+    assert_eq!(unlocked["allowed"], true);
+    // Without such a guard, whatever else the validator denies.
+    let removed = response(STRICT, "UPDATE", &without("finalizers"), &old).await;
+    assert_eq!(removed["allowed"], true);
+}
+
+/// A value that does not fit may be a secret.
+#[test]
+fn an_old_object_that_cannot_be_read_is_logged_without_its_value() {
+    let mut bad = cron_job("a");
+    bad["spec"]["suspend"] = json!("hunter2");
+    let lines = logged("off,kbr_runtime=info".into(), || {
+        let review = review("DELETE", &Value::Null, &bad);
+        let _ = answer(VALIDATE, &review).now_or_never().unwrap();
+    });
+
+    assert_eq!(lines.len(), 1, "{lines:?}");
+    assert_eq!(lines[0]["field"], "spec.suspend");
+    assert!(!format!("{lines:?}").contains("hunter2"), "{lines:?}");
 }
 
 #[tokio::test]
