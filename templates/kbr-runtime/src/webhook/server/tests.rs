@@ -7,6 +7,7 @@ mod served;
 
 use super::*;
 use crate::certificate::tests::{Mount, Pair};
+use crate::logging::tests::logged;
 use crate::webhook::tests::{MUTATE, VALIDATE, cron_job, review, webhooks};
 use serde_json::Value;
 use served::{Served, connect, flags, request, trusting};
@@ -116,6 +117,39 @@ fn a_body_that_is_no_review_is_refused_with_a_reason() {
         assert!(answer.starts_with(&format!("HTTP/1.1 {code}")), "{answer}");
         assert!(answer.contains(reason), "{answer}");
     }
+}
+
+/// Whoever reaches the port could fill the log.
+#[test]
+fn refused_requests_do_not_fill_the_log() {
+    let refusals = http::Refusals::default();
+    let webhooks = webhooks();
+    let refuse = |path: &str, status: u16, reason: &str| {
+        let status = axum::http::StatusCode::from_u16(status).unwrap();
+        http::log_refusal(&webhooks, &refusals, path, status, reason);
+    };
+    let lines = logged("info".into(), || {
+        for number in 0..1000 {
+            refuse(&format!("/{number}"), 404, "no");
+            refuse(
+                &format!("/{}{number}", "é".repeat(5000)),
+                405,
+                &"a".repeat(5000),
+            );
+            refuse(MUTATE, 400, "no");
+            refuse(VALIDATE, 400, "no");
+        }
+    });
+
+    let told: Vec<_> = lines
+        .iter()
+        .map(|line| (&line["path"], &line["status"]))
+        .collect();
+    let long = Value::from(format!("/{}", "é".repeat(199)));
+    let paths = [&Value::from("/0"), &long, &MUTATE.into(), &VALIDATE.into()];
+    let statuses = [404, 405, 400, 400].map(Value::from);
+    assert_eq!(told, Vec::from_iter(paths.into_iter().zip(&statuses)));
+    assert_eq!(lines[1]["error"].as_str().unwrap().len(), 200);
 }
 
 /// The head of a review of this length.
