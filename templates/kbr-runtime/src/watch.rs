@@ -9,67 +9,31 @@
 //! A watch fails from an error until the API server has accepted its next request: the watcher itself shows
 //! nothing before the next event, which may be hours later.
 
-/// For an `impl Resource` of a wrapper of `$kind`, which is of the same kind.
-macro_rules! kind_of {
-    ($kind:ident) => {
-        type DynamicType = $kind::DynamicType;
-        // So that its `Api` can be created for one or for all namespaces, whatever the kind is.
-        type Scope = kube::core::DynamicResourceScope;
-
-        fn kind(kind: &Self::DynamicType) -> std::borrow::Cow<'_, str> {
-            $kind::kind(kind)
-        }
-
-        fn group(kind: &Self::DynamicType) -> std::borrow::Cow<'_, str> {
-            $kind::group(kind)
-        }
-
-        fn version(kind: &Self::DynamicType) -> std::borrow::Cow<'_, str> {
-            $kind::version(kind)
-        }
-
-        fn api_version(kind: &Self::DynamicType) -> std::borrow::Cow<'_, str> {
-            $kind::api_version(kind)
-        }
-
-        fn plural(kind: &Self::DynamicType) -> std::borrow::Cow<'_, str> {
-            $kind::plural(kind)
-        }
-
-        fn metadata_api() -> bool {
-            $kind::metadata_api()
-        }
-    };
-}
-
-mod decoded;
-mod packed;
 mod unreadable;
 
-use std::collections::BTreeMap;
 use std::convert::Infallible;
 use std::fmt::Debug;
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use futures::stream::BoxStream;
 use futures::{Stream, StreamExt};
 use http::Request;
 use kube::client::Body;
+use kube::core::DynamicResourceScope;
 use kube::runtime::events::Recorder;
 use kube::runtime::watcher::{self, Event, watcher};
 use kube::{Api, Client, Resource};
+use serde::de::DeserializeOwned;
 use tokio::time::{Instant, sleep};
 use tower::service_fn;
 
 use crate::api_server::{ApiServer, WATCH_SECONDS, pause};
+use crate::cache::{Source, lock};
 use crate::chain::chain;
 use crate::metrics;
 
-use decoded::Read;
-pub(crate) use decoded::{Decoded, Unreadable};
-pub(crate) use packed::Packed;
 use unreadable::Reports;
 pub(crate) use unreadable::Skipped;
 
@@ -85,39 +49,38 @@ const REMINDER: Duration = Duration::from_secs(60);
 /// How long the first list may take by default while the API server answers; as in controller-runtime.
 pub(crate) const SYNC_LIMIT: Duration = Duration::from_secs(120);
 
-/// What the watches of one controller have in common. Clones share it.
+/// What a watch selects.
+#[derive(Clone)]
+pub(crate) struct Selection {
+    pub(crate) client: Client,
+    /// `None` for all.
+    pub(crate) namespace: Option<String>,
+    pub(crate) config: watcher::Config,
+}
+
+/// What the watches that one controller began have in common. Clones share it.
 #[derive(Clone)]
 pub(crate) struct Watches {
     controller: &'static str,
     server: ApiServer,
     recorder: Recorder,
     series: metrics::Watches,
-    sync_limit: Duration,
-    unlisted: Arc<Mutex<Unlisted>>,
-    failing: FailingWatches,
     reports: Reports,
 }
 
-/// How many watches of one controller are failing. Clones share it.
+/// Whether a watch is failing. Clones share it.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct FailingWatches(Arc<AtomicUsize>);
+pub(crate) struct FailingWatches(Arc<AtomicBool>);
 
 impl FailingWatches {
-    pub(crate) fn is_any(&self) -> bool {
-        self.0.load(Ordering::Relaxed) > 0
+    pub(crate) fn is_any(all: &[Self]) -> bool {
+        all.iter().any(|watch| watch.0.load(Ordering::Relaxed))
     }
 
-    pub(crate) fn begin(&self) {
-        self.0.fetch_add(1, Ordering::Relaxed);
-    }
-
-    fn end(&self) {
-        self.0.fetch_sub(1, Ordering::Relaxed);
+    pub(crate) fn set(&self, is_failing: bool) {
+        self.0.store(is_failing, Ordering::Relaxed);
     }
 }
-
-/// The watches whose first list has not arrived, by number: what is watched, and the last error.
-type Unlisted = BTreeMap<usize, (String, Option<String>)>;
 
 impl Watches {
     pub(crate) fn new(
@@ -131,127 +94,83 @@ impl Watches {
             server,
             recorder,
             series,
-            sync_limit: SYNC_LIMIT,
-            unlisted: Arc::default(),
-            failing: FailingWatches::default(),
             reports: Reports::default(),
         }
     }
 
-    /// Sets how long the first lists may take while the API server answers.
-    pub(crate) fn sync_limit(self, sync_limit: Duration) -> Self {
-        Self { sync_limit, ..self }
-    }
-
-    /// Waits until a first list is overdue although the API server answers, and says which.
-    pub(crate) async fn never_listed(&self) -> String {
-        let (start, limit) = (Instant::now(), self.sync_limit);
+    /// Waits until the first list of one of `sources` is overdue although the API server answers, and says which.
+    pub(crate) async fn never_listed(&self, sources: &[Arc<dyn Source>], limit: Duration) -> String {
+        let start = Instant::now();
         loop {
             sleep(Duration::from_secs(1)).await;
             if start.elapsed().min(self.server.answering_for()) < limit {
                 continue;
             }
-            let unlisted = self.unlisted();
-            if let Some((what, error)) = unlisted.values().next() {
+            if let Some(late) = sources.iter().find(|source| !source.is_listed()) {
+                let (what, error) = (late.resource(), late.error());
                 let error = error.as_deref().unwrap_or("no answer");
                 return format!("could not list {what} within {limit:?}: {error}");
             }
         }
     }
 
-    /// The events of a watch of what `api` and `config` select, with the objects as `K`. No object can break
-    /// the list for the others. The watch is restarted for as long as anybody listens.
-    pub(crate) fn watch<A, K>(
+    /// The events of a watch, which is restarted for as long as anybody listens. `note` is told of each error.
+    pub(crate) fn watch<K>(
         &self,
-        api: Api<A>,
-        config: watcher::Config,
-    ) -> BoxStream<'static, Event<Decoded<K>>>
+        selection: Selection,
+        kind: &K::DynamicType,
+        failing: &FailingWatches,
+        note: impl Fn(&str) + Send + 'static,
+    ) -> BoxStream<'static, Event<K>>
     where
-        A: Resource,
-        K: Clone + Debug + Read + Resource + Send + 'static,
-        K::DynamicType: Clone + Default + Send + Sync,
+        K: Clone + Debug + DeserializeOwned + Send + 'static,
+        K: Resource<Scope = DynamicResourceScope>,
+        K::DynamicType: Clone + Send + Sync,
     {
-        let kind = K::DynamicType::default();
-        let state = self.state(resource::<K>(&kind));
+        let what = resource::<K>(kind);
+        let state = Arc::new(Mutex::new(WatchState {
+            controller: self.controller,
+            series: self.series.failing(&what),
+            what,
+            server: self.server.clone(),
+            failures: 0,
+            is_failing: false,
+            accepted: None,
+            reported: None,
+            is_reported: false,
+            failing: failing.clone(),
+        }));
         let accepted = state.clone();
-        let namespace = api.namespace().map(str::to_owned);
-        let client = watching(api.into_client(), move || lock(&accepted).accepted());
-        let api: Api<Decoded<K>> = match namespace {
-            Some(namespace) => Api::namespaced_with(client, &namespace, &kind),
-            None => Api::all_with(client, &kind),
+        let client = watching(selection.client, move || lock(&accepted).accepted());
+        let api: Api<K> = match selection.namespace {
+            Some(namespace) => Api::namespaced_with(client, &namespace, kind),
+            None => Api::all_with(client, kind),
         };
-        self.list(state, watcher(api, bounded(config)))
+        self.keep_going(state, watcher(api, bounded(selection.config)), note)
     }
 
-    /// Like [`Watches::watch`], for events that the user has made.
-    pub(crate) fn follow<K, S>(&self, what: String, watch: S) -> BoxStream<'static, Event<K>>
-    where
-        K: Send + 'static,
-        S: Stream<Item = Result<Event<K>, watcher::Error>> + Send + 'static,
-    {
-        self.list(self.state(what), watch)
-    }
-
-    /// The events of `watch`, whose first list must arrive.
-    fn list<K, S>(&self, state: Arc<Mutex<WatchState>>, watch: S) -> BoxStream<'static, Event<K>>
-    where
-        K: Send + 'static,
-        S: Stream<Item = Result<Event<K>, watcher::Error>> + Send + 'static,
-    {
-        let number = {
-            let mut unlisted = self.unlisted();
-            let number = unlisted.last_key_value().map_or(0, |(last, _)| last + 1);
-            unlisted.insert(number, (lock(&state).what.clone(), None));
-            number
-        };
-        let watches = self.clone();
-        let works = move |event: &Event<K>| {
-            if matches!(event, Event::InitDone) {
-                watches.unlisted().remove(&number);
-            }
-            // A list that has begun has not arrived yet.
-            !matches!(event, Event::Init)
-        };
-        let watches = self.clone();
-        let fails = move |error: &str| {
-            if let Some((_, last)) = watches.unlisted().get_mut(&number) {
-                *last = Some(error.to_owned());
-            }
-        };
-        self.keep_going(state, watch, works, fails)
-    }
-
-    /// The items of a stream that the user has made from a watch, with pauses after its errors.
-    pub(crate) fn follow_items<T, S>(&self, what: String, items: S) -> BoxStream<'static, T>
-    where
-        T: Send + 'static,
-        S: Stream<Item = Result<T, watcher::Error>> + Send + 'static,
-    {
-        self.keep_going(self.state(what), items, |_| true, |_| {})
-    }
-
-    fn keep_going<T, S>(
+    fn keep_going<K, S>(
         &self,
         state: Arc<Mutex<WatchState>>,
-        items: S,
-        mut works: impl FnMut(&T) -> bool + Send + 'static,
-        mut fails: impl FnMut(&str) + Send + 'static,
-    ) -> BoxStream<'static, T>
+        watch: S,
+        note: impl Fn(&str) + Send + 'static,
+    ) -> BoxStream<'static, Event<K>>
     where
-        T: Send + 'static,
-        S: Stream<Item = Result<T, watcher::Error>> + Send + 'static,
+        K: Send + 'static,
+        S: Stream<Item = Result<Event<K>, watcher::Error>> + Send + 'static,
     {
         let server = self.server.clone();
-        let items = items.filter_map(move |item| {
-            let (item, delay) = match item {
-                Ok(item) => {
-                    if works(&item) {
+        let events = watch.filter_map(move |event| {
+            let (event, delay) = match event {
+                Ok(event) => {
+                    // A list that has begun has not arrived yet.
+                    if !matches!(event, Event::Init) {
                         lock(&state).works();
                     }
-                    (Some(item), Duration::ZERO)
+                    (Some(event), Duration::ZERO)
                 }
                 Err(error) => {
-                    fails(&explained(&error));
+                    note(&explained(&error));
                     (None, lock(&state).pause_after(&error))
                 }
             };
@@ -260,56 +179,22 @@ impl Watches {
                 if !delay.is_zero() {
                     pause(&server, delay).await;
                 }
-                item
+                event
             }
         });
-        items.boxed()
-    }
-
-    /// The state of a watch that has not failed.
-    fn state(&self, what: String) -> Arc<Mutex<WatchState>> {
-        let series = self.series.failing(&what);
-        Arc::new(Mutex::new(WatchState {
-            controller: self.controller,
-            what,
-            series,
-            server: self.server.clone(),
-            failures: 0,
-            is_failing: false,
-            accepted: None,
-            reported: None,
-            is_reported: false,
-            all: self.failing.clone(),
-        }))
-    }
-
-    pub(crate) fn failing(&self) -> FailingWatches {
-        self.failing.clone()
+        events.boxed()
     }
 
     /// For the objects of one watch that cannot be read.
-    pub(crate) fn skipped<K>(&self) -> Skipped<K>
-    where
-        K: Resource,
-        K::DynamicType: Default,
-    {
-        let resource = resource::<K>(&K::DynamicType::default());
-        let counted = self.series.unreadable(&resource);
-        Skipped::new(self.controller, self.reports.clone(), counted)
+    pub(crate) fn skipped<K: Resource>(&self, kind: &K::DynamicType) -> Skipped {
+        let counted = self.series.unreadable(&resource::<K>(kind));
+        Skipped::new::<K>(self.controller, self.reports.clone(), counted, kind)
     }
 
     /// Publishes events about objects that cannot be read.
     pub(crate) async fn report_unreadable(&self) -> Infallible {
         self.reports.publish(&self.server, &self.recorder).await
     }
-
-    fn unlisted(&self) -> MutexGuard<'_, Unlisted> {
-        lock(&self.unlisted)
-    }
-}
-
-fn lock<T>(shared: &Mutex<T>) -> MutexGuard<'_, T> {
-    shared.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// `client`, which calls `accepted` whenever the API server has accepted a watch, and before the first event
@@ -361,7 +246,7 @@ struct WatchState {
     reported: Option<Instant>,
     /// It was about the failure that has not ended yet.
     is_reported: bool,
-    all: FailingWatches,
+    failing: FailingWatches,
     series: metrics::Share,
 }
 
@@ -382,7 +267,7 @@ impl WatchState {
             }
         };
         if !std::mem::replace(&mut self.is_failing, true) {
-            self.all.begin();
+            self.failing.set(true);
             self.series.set(1);
         }
         self.failures = self.failures.saturating_add(1);
@@ -420,7 +305,7 @@ impl WatchState {
 
     fn end(&mut self) {
         if std::mem::take(&mut self.is_failing) {
-            self.all.end();
+            self.failing.set(false);
             self.series.set(0);
         }
         if std::mem::take(&mut self.is_reported) {
@@ -433,7 +318,7 @@ impl WatchState {
 impl Drop for WatchState {
     fn drop(&mut self) {
         if self.is_failing {
-            self.all.end();
+            self.failing.set(false);
         }
     }
 }

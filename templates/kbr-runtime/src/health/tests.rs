@@ -4,7 +4,7 @@
 //! Unit tests.
 
 use super::*;
-use crate::backoff::Key;
+use crate::key::Key;
 use crate::metrics::Counts;
 use kube::api::ObjectMeta;
 use std::time::Duration;

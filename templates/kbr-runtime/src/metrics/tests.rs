@@ -233,7 +233,7 @@ fn controllers_with_one_name_are_added_up() {
     for _ in 0..2 {
         let counts = metrics.controller("job");
         counts.may_run(3);
-        counts.added();
+        counts.added(1);
         let queue = Queue::new(counts);
         queue.has_waited(Duration::from_secs(5));
         metrics.watch("job", queue);

@@ -5,7 +5,8 @@
 
 use super::*;
 use crate::api_server::ApiServer;
-use crate::backoff::{Backoff, Key};
+use crate::backoff::Backoff;
+use crate::key::Key;
 use crate::certificate::tests::{Mount, Pair};
 use crate::metrics::Counts;
 use crate::queue::Queue;

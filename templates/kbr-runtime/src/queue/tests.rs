@@ -4,244 +4,240 @@
 //! Unit tests.
 
 use super::*;
-use futures::{FutureExt, StreamExt, stream};
-
-fn request(name: &str, trigger: Trigger) -> ReconcileRequest {
-    ReconcileRequest {
-        object: Arc::new(Key::new(None, name.to_owned())),
-        trigger,
-    }
-}
+use futures::FutureExt;
 
 fn key(name: &str) -> Arc<Key> {
     Arc::new(Key::new(None, name.to_owned()))
 }
 
-/// A queue, and the sender of its requests.
-struct World {
-    sender: futures::channel::mpsc::UnboundedSender<ReconcileRequest>,
-    turns: Turns,
-    queue: Queue,
+fn queue() -> Queue {
+    let queue = Queue::new(Counts::unread());
+    queue.configure(HOUR, Duration::ZERO);
+    queue.open();
+    queue
 }
 
-impl World {
-    fn new(limit: Option<u16>) -> Self {
-        let (sender, requests) = futures::channel::mpsc::unbounded();
-        let queue = Queue::new(Counts::unread());
-        queue.configure(limit, HOUR);
-        // No reconcile is faster.
-        queue.lock().usual = SLOW;
-        Self {
-            sender,
-            turns: queue.turns(requests.boxed()),
-            queue,
-        }
-    }
+/// The object whose turn it is now, if any.
+fn next(queue: &Queue) -> Option<Running> {
+    queue.next().now_or_never()
+}
 
-    fn ask(&self, name: &str, trigger: Trigger) {
-        self.sender.unbounded_send(request(name, trigger)).unwrap();
-    }
+/// Runs the reconcile of one object, and returns its name.
+fn reconcile(queue: &Queue) -> Option<String> {
+    next(queue).map(|running| running.object().to_string())
+}
 
-    /// The object that kube is given now, if any.
-    fn given(&mut self) -> Option<Arc<Key>> {
-        self.turns.next().now_or_never().flatten()
-    }
-
-    /// Ends the reconcile of an object that began this long ago.
-    fn ends(&self, object: &Arc<Key>, after: Duration) {
-        let began = Instant::now().checked_sub(after).unwrap();
-        self.queue.lock().running.insert(object.clone(), began);
-        self.queue.finished(object);
-    }
-
-    /// Runs the reconcile of one object, and returns its name.
-    fn reconcile(&mut self) -> Option<String> {
-        let object = self.given()?;
-        self.queue.started(&object);
-        self.ends(&object, SLOW);
-        Some(object.to_string())
-    }
-
-    fn reconcile_all(&mut self) -> Vec<String> {
-        std::iter::from_fn(|| self.reconcile()).collect()
-    }
+fn reconcile_all(queue: &Queue) -> Vec<String> {
+    std::iter::from_fn(|| reconcile(queue)).collect()
 }
 
 const HOUR: Duration = Duration::from_secs(3600);
 
-const SLOW: Duration = Duration::from_secs(1);
+const SECOND: Duration = Duration::from_secs(1);
 
-#[test]
-fn a_new_object_only_waits_for_the_objects_that_kube_already_has() {
-    let mut world = World::new(Some(1));
+#[tokio::test(start_paused = true)]
+async fn a_new_object_waits_for_no_listed_one() {
+    let queue = queue();
     for number in 0..1000 {
-        world.ask(&format!("old-{number}"), Trigger::List);
+        queue.add(&key(&format!("old-{number}")), Trigger::List);
     }
-    assert_eq!(world.reconcile().unwrap(), "old-0");
-    let (running, ahead) = (world.given().unwrap(), world.given().unwrap());
-    world.queue.started(&running);
+    assert_eq!(reconcile(&queue).unwrap(), "old-0");
 
-    world.ask("new", Trigger::Change);
-    assert_eq!(world.given(), None);
-    world.ends(&running, SLOW);
-    world.queue.started(&ahead);
+    queue.add(&key("new"), Trigger::Change);
 
-    assert_eq!(world.given(), Some(key("new")));
-    world.ends(&ahead, SLOW);
-    world.ends(&key("new"), SLOW);
-    world.queue.lock().given.clear();
-    assert_eq!(world.reconcile_all().len(), 997);
+    assert_eq!(reconcile(&queue).unwrap(), "new");
+    assert_eq!(reconcile_all(&queue).len(), 999);
 }
 
-#[test]
-fn old_objects_get_every_fourth_turn_while_others_keep_changing() {
-    let mut world = World::new(Some(1));
+#[tokio::test(start_paused = true)]
+async fn old_objects_get_every_fourth_turn_while_others_keep_changing() {
+    let queue = queue();
     for number in 0..1000 {
-        world.ask(&format!("old-{number}"), Trigger::List);
+        queue.add(&key(&format!("old-{number}")), Trigger::List);
     }
     let mut old = 0;
     for turn in 0..4000 {
         // Two changes for each turn.
-        world.ask(&format!("change-{turn}a"), Trigger::Change);
-        world.ask(&format!("change-{turn}b"), Trigger::Change);
-        old += usize::from(world.reconcile().unwrap().starts_with("old"));
+        queue.add(&key(&format!("change-{turn}a")), Trigger::Change);
+        queue.add(&key(&format!("change-{turn}b")), Trigger::Change);
+        old += usize::from(reconcile(&queue).unwrap().starts_with("old"));
     }
     assert_eq!(old, 1000);
 }
 
-#[test]
-fn an_object_waits_only_once_and_moves_up_when_it_changes() {
-    let mut world = World::new(Some(1));
+#[tokio::test(start_paused = true)]
+async fn an_object_waits_only_once_and_moves_up_when_it_changes() {
+    let queue = queue();
     for name in ["a", "b", "c", "a"] {
-        world.ask(name, Trigger::List);
+        queue.add(&key(name), Trigger::List);
     }
-    world.ask("c", Trigger::Change);
-    world.ask("c", Trigger::List);
-    world.ask("c", Trigger::Change);
+    queue.add(&key("c"), Trigger::Change);
+    queue.add(&key("c"), Trigger::List);
+    queue.add(&key("c"), Trigger::Change);
 
-    assert_eq!(world.reconcile_all(), ["c", "a", "b"]);
+    assert_eq!(reconcile_all(&queue), ["c", "a", "b"]);
 }
 
-#[test]
-fn a_change_during_the_reconcile_is_another_turn_and_delays_no_other_object() {
-    let mut world = World::new(Some(2));
-    world.ask("a", Trigger::Change);
-    let a = world.given().unwrap();
-    // Whether or not kube has begun.
-    world.ask("a", Trigger::Change);
-    world.ask("b", Trigger::Change);
-    assert_eq!(world.reconcile_all(), ["b"]);
-    world.queue.started(&a);
-    assert_eq!(world.given(), None);
+#[tokio::test(start_paused = true)]
+async fn a_change_during_the_reconcile_is_another_turn_and_delays_no_other_object() {
+    let queue = queue();
+    queue.add(&key("a"), Trigger::Change);
+    let a = next(&queue).unwrap();
+    queue.add(&key("a"), Trigger::Change);
+    queue.add(&key("b"), Trigger::Change);
+    assert_eq!(reconcile_all(&queue), ["b"]);
 
-    world.ends(&a, SLOW);
+    drop(a);
 
-    assert_eq!(world.reconcile_all(), ["a"]);
+    assert_eq!(reconcile_all(&queue), ["a"]);
 }
 
-#[test]
-fn kube_has_one_object_more_than_it_runs() {
-    let mut world = World::new(Some(2));
-    for name in ["a", "b", "c", "d"] {
-        world.ask(name, Trigger::Change);
-    }
-    // One that kube had delayed.
-    world.queue.started(&key("e"));
-    let a = world.given().unwrap();
-    assert!(world.given().is_some());
-    assert_eq!(world.given(), None);
-    world.queue.started(&a);
-    assert_eq!(world.given(), None);
-    world.ends(&a, SLOW);
-    assert!(world.given().is_some());
-    // It had been deleted.
-    world.queue.finished(&key("b"));
-    assert!(world.given().is_some());
-
-    let mut world = World::new(None);
-    for name in ["a", "b", "a"] {
-        world.ask(name, Trigger::List);
-        assert!(world.given().is_some());
-    }
-}
-
-#[test]
-fn kube_gets_more_objects_in_advance_the_faster_they_are() {
-    let ahead = |limit: u16, micros: u64| {
-        let world = World::new(Some(limit));
-        let mut state = world.queue.lock();
-        state.usual = Duration::from_micros(micros);
-        state.wanted(limit) - usize::from(limit)
+#[tokio::test(start_paused = true)]
+async fn an_object_is_due_after_its_delay_unless_something_asks_for_it_before() {
+    let queue = queue();
+    let again = |name: &str, delay| {
+        queue.add(&key(name), Trigger::Change);
+        let mut running = next(&queue).unwrap();
+        running.due_in(Some(delay));
     };
-    assert_eq!(ahead(1, 1_000_000), 1);
-    assert_eq!(ahead(1, 1000), 2);
-    assert_eq!(ahead(4, 1000), 8);
-    assert_eq!(ahead(1, 10), 16);
-    assert_eq!(ahead(1, 0), 16);
+    again("a", SECOND);
+    again("b", SECOND * 2);
+    again("c", Duration::MAX);
+    assert_eq!(reconcile_all(&queue), Vec::<String>::new());
+    queue.add(&key("b"), Trigger::Change);
+    assert_eq!(reconcile_all(&queue), ["b"]);
 
-    let world = World::new(Some(1));
-    for number in 0..100 {
-        world.ends(&key(&number.to_string()), Duration::from_micros(100));
-    }
-    let usual = world.queue.lock().usual;
-    assert!((100..5000).contains(&usual.as_micros()), "{usual:?}");
+    let start = Instant::now();
+    assert_eq!(queue.next().await.object().to_string(), "a");
+    assert!(start.elapsed() >= SECOND && start.elapsed() < SECOND * 2);
+
+    // The reconcile of `b` asked for no other.
+    let all = tokio::time::timeout(HOUR, queue.next());
+    assert!(all.await.is_err());
 }
 
-#[tokio::test]
-async fn the_end_of_a_reconcile_wakes_the_queue() {
-    let World {
-        sender,
-        turns,
-        queue,
-    } = World::new(Some(1));
-    for name in ["a", "b", "c"] {
-        sender
-            .unbounded_send(request(name, Trigger::Change))
-            .unwrap();
+/// More is due than can be reconciled, as in a cluster that has grown: 400 objects that take 50 ms each and are
+/// due each second.
+#[tokio::test(start_paused = true)]
+async fn what_is_due_and_what_changes_do_not_starve_each_other() {
+    let queue = queue();
+    for number in 0..400 {
+        queue.add(&key(&number.to_string()), Trigger::Change);
     }
-    drop(sender);
-    let all = tokio::spawn(turns.map(|object| object.to_string()).collect::<Vec<_>>());
+    let (mut changed, mut waited) = (Instant::now(), Vec::new());
+    let mut turns: HashMap<String, u32> = HashMap::new();
+    for turn in 0..4000 {
+        if turn % 500 == 0 {
+            changed = Instant::now();
+            queue.add(&key("changed"), Trigger::Change);
+        }
+        let mut running = queue.next().await;
+        let name = running.object().to_string();
+        if name == "changed" {
+            waited.push(changed.elapsed());
+        } else {
+            *turns.entry(name).or_default() += 1;
+            running.due_in(Some(SECOND));
+        }
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+
+    // One round of all others.
+    let longest = waited.iter().max().unwrap();
+    assert!(*longest <= Duration::from_millis(401 * 50), "{longest:?}");
+    assert_eq!(waited.len(), 8);
+    let (fewest, most) = (turns.values().min(), turns.values().max());
+    assert!(*fewest.unwrap() >= 9 && *most.unwrap() <= 11, "{turns:?}");
+    // They are due, and the depth says so.
+    assert!(queue.backlog().waiting > 300, "{:?}", queue.backlog());
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_quiet_time_begins_again_with_each_change() {
+    let queue = queue();
+    queue.configure(HOUR, SECOND * 10);
+    for _ in 0..5 {
+        queue.add(&key("a"), Trigger::Change);
+        tokio::time::sleep(SECOND * 9).await;
+        assert_eq!(reconcile_all(&queue), Vec::<String>::new());
+    }
+    tokio::time::sleep(SECOND * 2).await;
+    assert_eq!(reconcile_all(&queue), ["a"]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_deleted_object_waits_for_nothing() {
+    let queue = queue();
+    for name in ["a", "b"] {
+        queue.add(&key(name), Trigger::Change);
+    }
+    let mut a = next(&queue).unwrap();
+    queue.add(&key("a"), Trigger::Change);
+    queue.forget(&key("a"));
+    queue.forget(&key("b"));
+    queue.forget(&key("c"));
+    assert_eq!(queue.backlog().waiting, 0);
+    a.due_in(None);
+    drop(a);
+    assert_eq!(reconcile_all(&queue), Vec::<String>::new());
+    assert!(queue.lock().objects.is_empty());
+
+    queue.add(&key("b"), Trigger::List);
+    assert_eq!(reconcile_all(&queue), ["b"]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_end_of_a_reconcile_and_a_new_object_wake_who_waits() {
+    let queue = queue();
+    queue.add(&key("a"), Trigger::Change);
+    let a = next(&queue).unwrap();
+    queue.add(&key("a"), Trigger::Change);
+    let waiting = queue.clone();
+    let all = tokio::spawn(async move {
+        let first = waiting.next().await.object().to_string();
+        [first, waiting.next().await.object().to_string()]
+    });
     tokio::task::yield_now().await;
 
-    for name in ["a", "b", "c"] {
-        queue.started(&key(name));
-        queue.finished(&key(name));
-    }
+    drop(a);
+    tokio::task::yield_now().await;
+    queue.add(&key("b"), Trigger::List);
 
-    let all = tokio::time::timeout(Duration::from_secs(10), all);
-    assert_eq!(all.await.unwrap().unwrap(), ["a", "b", "c"]);
+    let all = tokio::time::timeout(SECOND, all);
+    assert_eq!(all.await.unwrap().unwrap(), ["a", "b"]);
 }
 
-#[tokio::test]
-async fn it_ends_when_no_request_can_follow_and_all_had_their_turn() {
-    let queue = Queue::new(Counts::unread());
-    let requests = stream::iter([request("a", Trigger::List)]).boxed();
-    assert_eq!(queue.turns(requests).count().await, 1);
-}
-
-#[test]
-fn the_backlog_is_what_waits_and_what_runs() {
-    let mut world = World::new(Some(1));
-    assert_eq!(world.queue.backlog(), Backlog::default());
-
+#[tokio::test(start_paused = true)]
+async fn the_backlog_is_what_waits_and_what_runs() {
+    let queue = queue();
+    assert_eq!(queue.backlog(), Backlog::default());
     for name in ["a", "b", "b", "c"] {
-        world.ask(name, Trigger::Change);
+        queue.add(&key(name), Trigger::Change);
     }
-    let (a, b) = (world.given().unwrap(), world.given().unwrap());
-    assert_eq!(world.given(), None);
-    assert_eq!(world.queue.backlog().waiting, 3);
-    world.queue.started(&a);
-    let long_ago = Instant::now().checked_sub(HOUR).unwrap();
-    world.queue.lock().running.insert(a.clone(), long_ago);
+    let a = next(&queue).unwrap();
+    assert_eq!(queue.backlog().waiting, 2);
+    tokio::time::sleep(HOUR).await;
 
-    let backlog = world.queue.backlog();
+    let backlog = queue.backlog();
     assert_eq!((backlog.waiting, backlog.running), (2, 1));
     assert!(backlog.longest >= HOUR && backlog.unfinished >= backlog.longest);
+    assert!(queue.stuck_for().unwrap() >= HOUR);
 
-    world.queue.finished(&a);
-    // It had been deleted.
-    world.queue.finished(&b);
-    assert_eq!(world.reconcile_all(), ["c"]);
-    assert_eq!(world.queue.backlog(), Backlog::default());
-    assert_eq!(world.queue.stuck_for(), None);
+    drop(a);
+    assert_eq!(reconcile_all(&queue), ["b", "c"]);
+    assert_eq!(queue.backlog(), Backlog::default());
+    assert_eq!(queue.stuck_for(), None);
+}
+
+/// A standby whose caches are filled has work that it does not do yet.
+#[tokio::test(start_paused = true)]
+async fn nothing_is_stuck_before_the_controller_begins() {
+    let queue = Queue::new(Counts::unread());
+    queue.add(&key("a"), Trigger::List);
+    tokio::time::sleep(HOUR).await;
+    assert_eq!(queue.stuck_for(), None);
+
+    queue.open();
+    tokio::time::sleep(SECOND).await;
+    assert_eq!(queue.stuck_for(), Some(SECOND));
 }

@@ -6,21 +6,20 @@
 //! A mistake in a schema makes all objects of a kind unreadable at once. Their events are therefore published
 //! one after the other, and only so many wait: the log and the metric still have all objects.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::VecDeque;
 use std::convert::Infallible;
-use std::marker::PhantomData;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use k8s_openapi::api::core::v1::ObjectReference;
 use kube::Resource;
 use kube::runtime::events::{Event, EventType, Recorder};
-use kube::runtime::watcher;
 use tokio::sync::Notify;
 
-use super::{Decoded, LONGEST_PAUSE, Unreadable, lock, resource};
+use super::{LONGEST_PAUSE, resource};
 use crate::api_server::ApiServer;
-use crate::backoff::Key;
+use crate::key::Key;
+use crate::cache::{Unreadable, lock};
 use crate::chain::chain;
 use crate::metrics::Share;
 
@@ -78,75 +77,46 @@ impl Reports {
 }
 
 /// The objects of one watch that cannot be read.
-pub(crate) struct Skipped<K> {
+pub(crate) struct Skipped {
     controller: &'static str,
     reports: Reports,
-    /// The versions that have been reported, by uid.
-    reported: HashMap<String, String>,
-    /// The same for a list that is arriving.
-    listed: HashMap<String, String>,
-    /// The number of objects in `reported`.
     counted: Share,
-    kind: PhantomData<fn(K)>,
+    resource: String,
+    api_version: String,
+    kind: String,
 }
 
-impl<K> Skipped<K>
-where
-    K: Resource,
-    K::DynamicType: Default,
-{
-    pub(super) fn new(controller: &'static str, reports: Reports, counted: Share) -> Self {
+impl Skipped {
+    pub(super) fn new<K: Resource>(
+        controller: &'static str,
+        reports: Reports,
+        counted: Share,
+        kind: &K::DynamicType,
+    ) -> Self {
         Self {
             controller,
             reports,
-            reported: HashMap::new(),
-            listed: HashMap::new(),
             counted,
-            kind: PhantomData,
+            resource: resource::<K>(kind),
+            api_version: K::api_version(kind).into_owned(),
+            kind: K::kind(kind).into_owned(),
         }
     }
 
-    /// Reports an object in `event` that cannot be read, and forgets one that can be read or was deleted.
-    pub(crate) fn note(&mut self, event: &watcher::Event<Decoded<K>>) {
-        match event {
-            watcher::Event::Init => self.listed.clear(),
-            watcher::Event::InitApply(Decoded::Unreadable(object)) => {
-                self.report(object);
-                self.listed.extend(identity(object));
-            }
-            watcher::Event::InitApply(Decoded::Object(_)) => {}
-            watcher::Event::InitDone => self.reported = std::mem::take(&mut self.listed),
-            watcher::Event::Apply(Decoded::Unreadable(object)) => {
-                self.report(object);
-                self.reported.extend(identity(object));
-            }
-            watcher::Event::Apply(object @ Decoded::Object(_)) | watcher::Event::Delete(object) => {
-                if !self.reported.is_empty()
-                    && let Some(uid) = &object.meta().uid
-                {
-                    self.reported.remove(uid);
-                }
-            }
+    /// Reports an object that cannot be read, if there is a new one, and how many there are.
+    pub(crate) fn note(&mut self, object: Option<Unreadable>, skipped: usize) {
+        self.counted.set(skipped);
+        if let Some(object) = object {
+            self.report(&object, skipped);
         }
-        self.counted.set(self.reported.len());
     }
 
-    fn report(&self, object: &Unreadable) {
-        let Some((uid, version)) = identity(object) else {
-            return;
-        };
-        if self.reported.get(&uid) == Some(&version) {
-            return;
-        }
-        let kind = K::DynamicType::default();
-        let (resource, key) = (resource::<K>(&kind), Key::of_meta(&object.metadata));
+    fn report(&self, object: &Unreadable, skipped: usize) {
+        let key = Key::of_meta(&object.metadata);
         let (controller, error) = (self.controller, &object.error);
-        // Including those that are new in a list that is arriving.
-        let skipped = self.reported.len().max(self.listed.len())
-            + usize::from(!self.reported.contains_key(&uid));
         tracing::error!(
             controller,
-            resource,
+            resource = self.resource,
             object = %key,
             field = error.field,
             error = error.reason,
@@ -154,11 +124,11 @@ where
             "an object cannot be read and is skipped"
         );
         let regarding = ObjectReference {
-            api_version: Some(K::api_version(&kind).into_owned()),
-            kind: Some(K::kind(&kind).into_owned()),
+            api_version: Some(self.api_version.clone()),
+            kind: Some(self.kind.clone()),
             name: object.metadata.name.clone(),
             namespace: object.metadata.namespace.clone(),
-            uid: Some(uid),
+            uid: object.metadata.uid.clone(),
             ..ObjectReference::default()
         };
         let event = Event {
@@ -176,10 +146,4 @@ where
         };
         self.reports.add((event, regarding));
     }
-}
-
-/// The uid and the version.
-fn identity(object: &Unreadable) -> Option<(String, String)> {
-    let metadata = &object.metadata;
-    Some((metadata.uid.clone()?, metadata.resource_version.clone()?))
 }
