@@ -291,7 +291,8 @@ impl<K: Cached> Cache<K> {
     pub(crate) fn wrote(&self, received: Received<K>) {
         let key = Arc::new(received.key());
         let (entry, ..) = self.0.read(received);
-        lock(&self.0.state).wrote(&key, entry);
+        let gone = lock(&self.0.state).wrote(&key, entry);
+        self.0.tell(gone.as_slice(), None);
     }
 
     /// Records that this process deleted an object. It reappears if it turns out to still exist, for example
@@ -324,6 +325,11 @@ impl<K: Cached> Cache<K> {
     #[cfg(test)]
     pub(crate) fn take(&self, event: Event<Received<K>>) {
         self.0.take(event);
+    }
+
+    #[cfg(test)]
+    pub(crate) fn passed(&self, version: u64) {
+        self.0.passed(version);
     }
 
     #[cfg(test)]
@@ -369,16 +375,26 @@ impl<K: Cached> Inner<K> {
                 (gone, None, None)
             }
         };
+        self.tell(&changes, object.as_ref());
+        unreadable
+    }
+
+    /// The watch has shown everything up to that version.
+    fn passed(&self, version: u64) {
+        let changes = lock(&self.state).pass(version);
+        self.tell(&changes, None);
+    }
+
+    /// Tells the subscribers what has changed. The object is that of the first change.
+    fn tell(&self, changes: &[Change<K>], object: Option<&K>) {
         self.events.send_replace(());
         let mut uses = lock(&self.uses);
         for (position, change) in changes.iter().enumerate() {
-            // The first change is that of the event.
-            let object = object.as_ref().filter(|_| position == 0);
+            let object = object.filter(|_| position == 0);
             for subscriber in &mut uses.subscribers {
                 subscriber(change, object);
             }
         }
-        unreadable
     }
 
     /// An object as it is kept, the object itself if somebody needs it, and why it cannot be read.
@@ -445,7 +461,9 @@ impl<K: Cached> Inner<K> {
                 *lock(&noted.error) = Some(error.to_owned());
             }
         };
-        let mut events = watches.watch(selection, &self.kind, &self.failing, note);
+        let this = self.clone();
+        let passed = move |version| this.passed(version);
+        let mut events = watches.watch(selection, &self.kind, &self.failing, note, passed);
         while let Some(event) = events.next().await {
             let unreadable = self.take(event);
             let count = lock(&self.state).unreadable();

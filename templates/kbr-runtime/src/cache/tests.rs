@@ -342,6 +342,26 @@ async fn a_write_that_no_event_settles_is_forgotten_after_a_while() {
     assert_eq!(of(&cache, "x"), []);
 }
 
+/// Created by this process and deleted by somebody else before the list; the answer to the creation is late.
+#[test]
+fn a_late_answer_from_before_the_list_is_ignored() {
+    let cache = listed(&[object("a", 2, "x")]);
+    let told = told(&cache);
+    cache.insert(&object("b", 5, "x"));
+    cache.passed(4);
+    assert_eq!(of(&cache, "x"), named(&[("a", 2), ("b", 5)]));
+
+    cache.passed(7);
+    assert_eq!(of(&cache, "x"), named(&[("a", 2)]));
+    assert_eq!(told(), [change("b", Some(5), None)]);
+    cache.insert(&object("c", 6, "x"));
+    assert_eq!(of(&cache, "x"), named(&[("a", 2)]));
+    // Otherwise its owner would never know.
+    assert_eq!(told(), [change("c", Some(6), None)]);
+    cache.insert(&object("a", 1, "x"));
+    assert_eq!(told(), []);
+}
+
 #[test]
 fn an_object_with_the_name_of_a_deleted_one_is_another() {
     let mut second = object("a", 7, "x");

@@ -131,7 +131,7 @@ async fn fails_after(address: SocketAddr, time: Duration) -> bool {
         config: watcher::Config::default(),
     };
     let failing = FailingWatches::default();
-    let events = watches.watch::<Received<ConfigMap>>(selection, &(), &failing, |_| {});
+    let events = watches.watch::<Received<ConfigMap>>(selection, &(), &failing, |_| {}, |_| {});
     let follow = events.for_each(|_| std::future::ready(()));
     tokio::time::timeout(time, follow).await.unwrap_err();
     FailingWatches::is_any(&[failing])

@@ -7,7 +7,7 @@
 //! Each Secret wants a ConfigMap of its own name with its own text. Users change, delete and recreate both, the
 //! watches are late, break off and list again, requests are slow and their answers get lost, names are taken by
 //! objects of others, and in the end leadership is lost. `KBR_SCHEDULES` is the number of schedules, and `KBR_SEED`
-//! the seed of the first one: a failure names the seed that repeats it.
+//! the seed of the first one: a failure names the seed that repeats it, and `KBR_TRACE=1` shows what happens.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::error::Error as StdError;
@@ -210,6 +210,18 @@ impl Model {
     }
 }
 
+/// Shows what happens, if somebody wants to know.
+fn trace(what: impl FnOnce() -> String) {
+    if std::env::var_os("KBR_TRACE").is_some() {
+        eprintln!("{:?} {}", Instant::now(), what());
+    }
+}
+
+fn identity(object: &Value) -> String {
+    let metadata = &object["metadata"];
+    format!("{} {}", metadata["uid"], metadata["resourceVersion"])
+}
+
 /// Whether it belongs to somebody else.
 fn is_foreign(map: &Value) -> bool {
     map["metadata"].get("ownerReferences").is_none()
@@ -233,6 +245,7 @@ async fn hold(model: &Shared, limit: Duration) {
 async fn watch<K: Cached>(model: Shared, plural: &'static str, cache: Cache<K>) {
     let received = |object: &Value| Received::read(&object.to_string()).unwrap();
     loop {
+        trace(|| format!("{plural}: a list begins"));
         cache.take(Event::Init);
         hold(&model, LATE).await;
         let (listed, mut position) = {
@@ -244,13 +257,17 @@ async fn watch<K: Cached>(model: Shared, plural: &'static str, cache: Cache<K>) 
         let breaks_off = lock(&model).chance.one_in(8);
         for object in &listed {
             hold(&model, LATE / 8).await;
+            trace(|| format!("{plural}: listed {}", identity(object)));
             cache.take(Event::InitApply(received(object)));
         }
         if breaks_off {
             continue;
         }
         hold(&model, LATE).await;
+        trace(|| format!("{plural}: the list is complete"));
         cache.take(Event::InitDone);
+        hold(&model, LATE).await;
+        cache.passed(position);
         loop {
             hold(&model, LATE / 8).await;
             let events = lock(&model).events.clone();
@@ -266,6 +283,8 @@ async fn watch<K: Cached>(model: Shared, plural: &'static str, cache: Cache<K>) 
                 (true, _) => break,
                 (false, None) => another.await,
                 (false, Some((version, is_deletion, object))) => {
+                    let what = if is_deletion { "deleted" } else { "shown" };
+                    trace(|| format!("{plural}: {what} {}", identity(&object)));
                     position = version;
                     cache.take(match is_deletion {
                         true => Event::Delete(received(&object)),
@@ -299,7 +318,9 @@ fn client(model: &Shared) -> kube::Client {
                 if !model.is_over && model.chance.one_in(20) {
                     return Err("the request was lost".into());
                 }
-                model.apply(&name, object)
+                let (code, answer) = model.apply(&name, object);
+                trace(|| format!("{name}: {code} {}", identity(&answer)));
+                (code, answer)
             };
             hold(&model, LATE).await;
             let mut model = lock(&model);
@@ -338,6 +359,7 @@ async fn reconcile(
         }
         model.written.get(&name).copied()
     };
+    trace(|| format!("reconcile of {name}, {:?}", secret.resource_version()));
     let ended = Ended(model.clone(), name.clone());
     // What this process has written is seen, unless something newer is.
     let entry = maps.entry(&Key::new(Some("default".to_owned()), name.clone()));
@@ -361,6 +383,10 @@ async fn reconcile(
     wanted.data = text.map(|text| [("text".to_owned(), text)].into());
     let applied = secret.apply(&wanted).await;
     drop(ended);
+    trace(|| match &applied {
+        Ok(map) => format!("{name} has version {:?}", map.resource_version()),
+        Err(error) => format!("{name}: {}", crate::chain::chain(error)),
+    });
     match applied {
         Ok(_) => Ok(Action::requeue(PERIOD)),
         Err(crate::OwnedError::NameTaken { .. }) => Ok(Action::await_change()),
@@ -429,13 +455,10 @@ async fn schedule(seed: u64) -> Vec<String> {
         }
         {
             let mut model = lock(&model);
+            trace(|| "no more disturbances".to_owned());
             model.is_over = true;
             // The objects of others go, and the names become free.
-            let taken = model
-                .maps
-                .objects
-                .iter()
-                .filter(|(_, map)| is_foreign(map));
+            let taken = model.maps.objects.iter().filter(|(_, map)| is_foreign(map));
             let taken: Vec<_> = taken.map(|(name, _)| name.clone()).collect();
             for name in taken {
                 model.delete("configmaps", &name);
@@ -487,18 +510,25 @@ fn number(variable: &str, default: u64) -> u64 {
 
 #[test]
 fn no_schedule_loses_a_change_or_lets_anything_run_that_must_not() {
-    let first = number("KBR_SEED", 1);
-    let schedules = number("KBR_SCHEDULES", SCHEDULES);
-    for seed in first..first + schedules {
-        let runtime = tokio::runtime::Builder::new_current_thread()
-            .enable_time()
-            .start_paused(true)
-            .build()
-            .unwrap();
-        let wrong = runtime.block_on(schedule(seed));
-        assert!(
-            wrong.is_empty(),
-            "KBR_SEED={seed} KBR_SCHEDULES=1: {wrong:?}"
-        );
-    }
+    let (first, schedules) = (number("KBR_SEED", 1), number("KBR_SCHEDULES", SCHEDULES));
+    let threads = std::thread::available_parallelism().map_or(1, usize::from);
+    std::thread::scope(|scope| {
+        for thread in 0..threads {
+            let seeds = (first..first + schedules).skip(thread).step_by(threads);
+            scope.spawn(|| seeds.for_each(check));
+        }
+    });
+}
+
+fn check(seed: u64) {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_time()
+        .start_paused(true)
+        .build()
+        .unwrap();
+    let wrong = runtime.block_on(schedule(seed));
+    assert!(
+        wrong.is_empty(),
+        "KBR_SEED={seed} KBR_SCHEDULES=1: {wrong:?}"
+    );
 }
