@@ -7,9 +7,8 @@ use std::convert::Infallible;
 use std::sync::{Arc, Mutex};
 
 use k8s_openapi::api::core::v1::ConfigMap;
-use kbr_runtime::Controller;
+use kbr_runtime::{Action, Controller, Handle};
 use kube::api::{Patch, PatchParams, PostParams};
-use kube::runtime::controller::Action;
 use kube::runtime::reflector::ObjectRef;
 use kube::runtime::watcher::Config;
 use kube::{Api, ResourceExt};
@@ -53,14 +52,17 @@ async fn new_objects_do_not_wait_for_all_old_ones_and_neither_starve() {
     let mut manager = manager(servers()).await;
     let stop = manager.stop_token();
     let objects = Api::<ConfigMap>::namespaced(manager.client(), &namespace);
-    let controller = Controller::new(objects, Config::default().labels("test=queue"));
-    let cache = controller.cache();
-    let reconcile = |object: Arc<ConfigMap>, context: Arc<Context>| async move {
-        context.turns.acquire().await.unwrap().forget();
-        context.done.lock().unwrap().push(object.name_any());
-        Ok::<_, Infallible>(Action::await_change())
+    let cache = manager.cache(objects, Config::default().labels("test=queue"));
+    let shared = context.clone();
+    let reconcile = move |object: Handle<ConfigMap>| {
+        let context = shared.clone();
+        async move {
+            context.turns.acquire().await.unwrap().forget();
+            context.done.lock().unwrap().push(object.name_any());
+            Ok::<_, Infallible>(Action::await_change())
+        }
     };
-    manager.add("queue", controller, reconcile, context.clone());
+    manager.add("queue", Controller::new(cache.clone()), reconcile);
     let running = tokio::spawn(async move { manager.run_until_stopped().await });
     let done = || context.done.lock().unwrap().clone();
     let wait_for = |what: &str, count: usize| {
@@ -72,7 +74,7 @@ async fn new_objects_do_not_wait_for_all_old_ones_and_neither_starve() {
     api.create(&params, &object("new")).await.unwrap();
     let new = ObjectRef::<ConfigMap>::new("new").within(&namespace);
     block_in_place(|| until("the new object in the cache", || cache.get(&new)));
-    // kube has already taken some of the old ones.
+    // One of the old ones is running.
     context.turns.add_permits(20);
 
     wait_for("twenty more", 30);
