@@ -5,6 +5,7 @@
 
 use std::convert::Infallible;
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use k8s_openapi::api::core::v1::ConfigMap;
 use kbr_runtime::{Action, Controller, Handle};
@@ -15,8 +16,9 @@ use kube::{Api, ResourceExt};
 use serde_json::json;
 use tokio::sync::Semaphore;
 use tokio::task::block_in_place;
+use tokio::time::sleep;
 
-use crate::support::{manager, servers, until};
+use crate::support::{Running, eventually, manager, servers, until};
 
 /// How many objects there are at the start.
 const OLD: usize = 300;
@@ -102,4 +104,71 @@ async fn new_objects_do_not_wait_for_all_old_ones_and_neither_starve() {
     context.turns.add_permits(100);
     stop.cancel();
     running.await.unwrap().unwrap();
+}
+
+#[tokio::test]
+async fn objects_that_are_due_all_the_time_starve_no_change_and_are_not_starved() {
+    const OLD: usize = 60;
+    const NEW: usize = 10;
+    const WORK: Duration = Duration::from_millis(20);
+    let namespace = servers().namespace().await;
+    let api = Api::<ConfigMap>::namespaced(servers().admin(), &namespace);
+    let create = async |name: String| {
+        let mut object = ConfigMap::default();
+        object.metadata.name = Some(name);
+        api.create(&PostParams::default(), &object).await.unwrap();
+    };
+    let mut manager = manager(servers()).await;
+    let done = Arc::new(Mutex::new(Vec::new()));
+    let noted = done.clone();
+    let reconcile = move |object: Handle<ConfigMap>| {
+        let noted = noted.clone();
+        async move {
+            sleep(WORK).await;
+            noted.lock().unwrap().push(object.name_any());
+            // Long before the others have had their turn.
+            Ok::<_, Infallible>(Action::requeue(WORK))
+        }
+    };
+    let controller = Controller::new(manager.namespaced(&namespace));
+    manager.add("due", controller, reconcile);
+    let running = Running::start(manager);
+    let done = || done.lock().unwrap().clone();
+    for number in 0..OLD {
+        create(format!("old-{number}")).await;
+    }
+    eventually("three rounds", || (done().len() >= 3 * OLD).then_some(())).await;
+
+    let before = done().len();
+    for number in 0..NEW {
+        create(format!("new-{number}")).await;
+    }
+    // All of them have their turn in the next round, and the rest is for what else takes time.
+    let rounds = before + 2 * (OLD + NEW);
+    eventually("two more rounds", || {
+        (done().len() >= rounds).then_some(())
+    })
+    .await;
+    for number in 0..NEW {
+        let name = format!("new-{number}");
+        assert!(done()[before..rounds].contains(&name), "{name} waits");
+    }
+
+    // One that changes all the time is not in the way of those that are due.
+    let before = done().len();
+    for change in 0..100 {
+        let data = Patch::Merge(json!({ "data": { "change": change.to_string() } }));
+        let patched = api.patch("old-0", &PatchParams::default(), &data).await;
+        patched.unwrap();
+    }
+    let rounds = before + 2 * (OLD + NEW);
+    eventually("two more rounds", || {
+        (done().len() >= rounds).then_some(())
+    })
+    .await;
+    for number in 0..OLD {
+        let name = format!("old-{number}");
+        assert!(done()[before..rounds].contains(&name), "{name} waits");
+    }
+    running.stop().await;
 }
