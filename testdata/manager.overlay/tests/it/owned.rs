@@ -35,13 +35,19 @@ fn allow(namespace: &str) {
     ] {
         let mut kubectl = servers().kubectl();
         kubectl.args(["create", "--namespace", namespace]);
-        assert!(kubectl.args(words).status().unwrap().success(), "{words:?}");
+        let output = kubectl.args(words).output().unwrap();
+        assert!(output.status.success(), "{words:?}");
     }
-    for words in [["list", "secrets"], ["update", "configmaps/finalizers"]] {
+    for words in [
+        &["list", "secrets"][..],
+        &["update", "configmaps", "--subresource=finalizers"],
+    ] {
         until("the roles to take effect", || {
             let mut kubectl = servers().kubectl();
             kubectl.args(["auth", "can-i", "--quiet", "--namespace", namespace]);
-            kubectl.arg("--kubeconfig").arg(servers().manager_kubeconfig());
+            kubectl
+                .arg("--kubeconfig")
+                .arg(servers().manager_kubeconfig());
             let status = kubectl.args(words).status();
             status.unwrap().success().then_some(())
         });
@@ -101,7 +107,9 @@ async fn a_name_that_becomes_free_triggers_who_wants_it_without_get_and_with_one
     let is_owned = |secret: Option<&Secret>| {
         secret.is_some_and(|secret| {
             let owners = secret.owner_references();
-            owners.iter().any(|owner| Some(&owner.uid) == map.uid().as_ref())
+            owners
+                .iter()
+                .any(|owner| Some(&owner.uid) == map.uid().as_ref())
         })
     };
     servers().wait_for(&secrets, "two-a", is_owned).await;
@@ -117,7 +125,8 @@ async fn a_name_that_becomes_free_triggers_who_wants_it_without_get_and_with_one
     servers().wait_for(&secrets, "one-a", is_owned).await;
     let taken = taken.lock().unwrap().clone();
     assert!(taken.iter().all(|name| name == "one-a"), "{taken:?}");
-    let of_kinds = |verb: &str| ["configmaps", "secrets"].map(|kind| (verb.to_owned(), kind.to_owned()));
+    let of_kinds =
+        |verb: &str| ["configmaps", "secrets"].map(|kind| (verb.to_owned(), kind.to_owned()));
     let mut expected: Vec<_> = [of_kinds("list"), of_kinds("watch")].concat();
     let mut counts = requests(&namespace);
     let patches = counts.remove(&("patch".to_owned(), "secrets".to_owned()));

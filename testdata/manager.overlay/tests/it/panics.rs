@@ -117,7 +117,13 @@ async fn a_function_of_a_controller_that_panics_for_one_object_affects_no_other_
     let running = Running::start(manager);
     let api = Api::<ConfigMap>::namespaced(servers().admin(), &namespace);
     let secrets = Api::<Secret>::namespaced(servers().admin(), &namespace);
-    let count = |name: &str| seen.lock().unwrap().iter().filter(|one| *one == name).count();
+    let count = |name: &str| {
+        seen.lock()
+            .unwrap()
+            .iter()
+            .filter(|one| *one == name)
+            .count()
+    };
     let scrape = async || {
         let address = address.clone();
         let answer = spawn_blocking(move || get(&address, "/metrics")).await;
@@ -137,9 +143,9 @@ async fn a_function_of_a_controller_that_panics_for_one_object_affects_no_other_
             create_map(&api, name).await;
             // What went wrong concerns only what the function is for.
             eventually(name, || (count(name) > 0).then_some(())).await;
-            let label = json!({ "metadata": { "labels": { "after": name } } });
-            let patched = api.patch("good", &PatchParams::default(), &Patch::Merge(label));
-            patched.await.unwrap();
+            let label = Patch::Merge(json!({ "metadata": { "labels": { "after": name } } }));
+            let params = PatchParams::default();
+            api.patch("good", &params, &label).await.unwrap();
         }
         eventually("the good object again", || {
             (count("good") > before).then_some(())

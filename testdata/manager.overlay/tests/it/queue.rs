@@ -145,10 +145,7 @@ async fn objects_that_are_due_all_the_time_starve_no_change_and_are_not_starved(
     }
     // All of them have their turn in the next round, and the rest is for what else takes time.
     let rounds = before + 2 * (OLD + NEW);
-    eventually("two more rounds", || {
-        (done().len() >= rounds).then_some(())
-    })
-    .await;
+    eventually("two more rounds", || (done().len() >= rounds).then_some(())).await;
     for number in 0..NEW {
         let name = format!("new-{number}");
         assert!(done()[before..rounds].contains(&name), "{name} waits");
@@ -162,10 +159,7 @@ async fn objects_that_are_due_all_the_time_starve_no_change_and_are_not_starved(
         patched.unwrap();
     }
     let rounds = before + 2 * (OLD + NEW);
-    eventually("two more rounds", || {
-        (done().len() >= rounds).then_some(())
-    })
-    .await;
+    eventually("two more rounds", || (done().len() >= rounds).then_some(())).await;
     for number in 0..OLD {
         let name = format!("old-{number}");
         assert!(done()[before..rounds].contains(&name), "{name} waits");

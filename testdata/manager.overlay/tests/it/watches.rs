@@ -101,9 +101,8 @@ async fn a_child_deleted_while_its_watch_was_cut_triggers_its_owner_by_the_next_
     let exists = |child: Option<&Secret>| child.is_some();
     let child = servers().wait_for(&secrets, "child", exists).await.unwrap();
 
-    let is_watch_of_secrets = |request: &ProxiedRequest| {
-        request.is_watch && request.path.ends_with("/secrets")
-    };
+    let is_watch_of_secrets =
+        |request: &ProxiedRequest| request.is_watch && request.path.ends_with("/secrets");
     faults.refuse(is_watch_of_secrets, 503, None);
     faults.cut_requests(is_watch_of_secrets);
     eventually("a watch that is refused", || {
