@@ -284,9 +284,10 @@
 //!     let (api, object) = (greeting.api(), greeting.object());
 //!     finalizer(&api, "example.com/greeting", object, |event| async {
 //!         match event {
-//!             Event::Apply(_) => publish(&greeting).await?,
+//!             // The handle can be used here as well.
+//!             Event::Apply(greeting) => publish(&greeting).await?,
 //!             // May run more than once, and for what was never published.
-//!             Event::Cleanup(_) => withdraw(&greeting).await?,
+//!             Event::Cleanup(greeting) => withdraw(&greeting).await?,
 //!         }
 //!         // What this says is not used.
 //!         Ok(controller::Action::await_change())
