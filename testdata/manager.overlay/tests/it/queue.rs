@@ -130,8 +130,8 @@ async fn objects_that_are_due_all_the_time_starve_no_change_and_are_not_starved(
             Ok::<_, Infallible>(Action::requeue(WORK))
         }
     };
-    let controller = Controller::new(manager.namespaced(&namespace));
-    manager.add("due", controller, reconcile);
+    let maps = manager.namespaced(&namespace);
+    manager.add("due", Controller::new(maps.clone()), reconcile);
     let running = Running::start(manager);
     let done = || done.lock().unwrap().clone();
     for number in 0..OLD {
@@ -139,16 +139,17 @@ async fn objects_that_are_due_all_the_time_starve_no_change_and_are_not_starved(
     }
     eventually("three rounds", || (done().len() >= 3 * OLD).then_some(())).await;
 
-    let before = done().len();
     for number in 0..NEW {
         create(format!("new-{number}")).await;
+        let new = ObjectRef::new(&format!("new-{number}")).within(&namespace);
+        eventually("the new object in the cache", || maps.get(&new)).await;
     }
-    // All of them have their turn in the next round, and the rest is for what else takes time.
-    let rounds = before + 2 * (OLD + NEW);
+    // All of them have their turn in the next round.
+    let rounds = done().len() + 2 * (OLD + NEW);
     eventually("two more rounds", || (done().len() >= rounds).then_some(())).await;
     for number in 0..NEW {
         let name = format!("new-{number}");
-        assert!(done()[before..rounds].contains(&name), "{name} waits");
+        assert!(done()[..rounds].contains(&name), "{name} waits");
     }
 
     // One that changes all the time is not in the way of those that are due.

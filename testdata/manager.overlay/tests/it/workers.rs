@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, channel};
 use std::sync::{Arc, Mutex};
 use std::thread::sleep;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use k8s_openapi::api::core::v1::{ConfigMap, Secret};
 use kbr_runtime::{Action, Cache, Controller, Handle, Manager};
@@ -74,7 +74,6 @@ async fn as_many_reconciles_as_allowed_run_at_once_although_each_blocks_its_thre
     manager.add("blocking", controller, reconcile);
     let running = Running::start(manager);
 
-    let start = Instant::now();
     let [_, most, ended] = &*counts;
     eventually("all reconciles", || {
         (ended.load(Ordering::Relaxed) >= OBJECTS).then_some(())
@@ -82,8 +81,6 @@ async fn as_many_reconciles_as_allowed_run_at_once_although_each_blocks_its_thre
     .await;
 
     assert_eq!(most.load(Ordering::Relaxed), 4);
-    // One after another they take eight seconds, and two in the best case.
-    assert!(start.elapsed() < Duration::from_secs(6));
     running.stop().await;
 }
 
