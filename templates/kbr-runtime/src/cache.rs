@@ -35,8 +35,8 @@ use crate::key::Key;
 use crate::logging::panic_message;
 use crate::reading::DecodeError;
 use crate::watch::{FailingWatches, Selection, Watches, resource};
-use entry::{Kept, Term};
 pub(crate) use entry::{Entry, Owner, Received, is_controlled_by_a};
+use entry::{Kept, Term};
 pub(crate) use state::Change;
 use state::State;
 
@@ -140,6 +140,10 @@ pub(crate) struct Unreadable {
 
 impl<K: Cached> Cache<K> {
     pub(crate) fn new(selection: Selection, kind: K::DynamicType) -> Self {
+        Self::of(Some(selection), kind)
+    }
+
+    fn of(selection: Option<Selection>, kind: K::DynamicType) -> Self {
         let uses = Uses {
             indexes: Vec::new(),
             slim: None,
@@ -158,7 +162,7 @@ impl<K: Cached> Cache<K> {
             uses: Mutex::new(uses),
             indexes: Mutex::default(),
             is_warm: AtomicBool::new(false),
-            selection: Mutex::new(Some(selection)),
+            selection: Mutex::new(selection),
         }))
     }
 
@@ -260,7 +264,9 @@ impl<K: Cached> Cache<K> {
         let another = async {
             loop {
                 let entry = self.entry(key);
-                if entry.as_ref().map(|entry| &*entry.version) != before || events.changed().await.is_err() {
+                if entry.as_ref().map(|entry| &*entry.version) != before
+                    || events.changed().await.is_err()
+                {
                     return;
                 }
             }
@@ -344,7 +350,9 @@ impl<K: Cached> Inner<K> {
                 let metadata = received.meta().clone();
                 let (entry, object, error) = self.read(received);
                 let is_known = |before: &&Arc<Entry<K>>| {
-                    !before.is_readable && before.uid == entry.uid && before.version == entry.version
+                    !before.is_readable
+                        && before.uid == entry.uid
+                        && before.version == entry.version
                 };
                 let mut state = lock(&self.state);
                 let error = error.filter(|_| state.get(&key).filter(is_known).is_none());
@@ -382,7 +390,11 @@ impl<K: Cached> Inner<K> {
         let uses = lock(&self.uses);
         let is_kept = uses.readers.iter().any(|reads| reads(received.owners()));
         if !is_kept && !uses.needs_objects {
-            return (received.into_entry(Kept::Metadata, Box::default()), None, None);
+            return (
+                received.into_entry(Kept::Metadata, Box::default()),
+                None,
+                None,
+            );
         }
         let mut object = match received.open() {
             Ok(object) => object,
@@ -403,7 +415,11 @@ impl<K: Cached> Inner<K> {
             terms.extend(keys.into_iter().map(|key| (number, key.into())));
         }
         if !is_kept {
-            return (received.into_entry(Kept::Metadata, terms.into()), Some(object), None);
+            return (
+                received.into_entry(Kept::Metadata, terms.into()),
+                Some(object),
+                None,
+            );
         }
         if let Some(slim) = &uses.slim {
             match guard(|| slim(&mut object)) {
@@ -416,7 +432,11 @@ impl<K: Cached> Inner<K> {
                 }
             }
         }
-        (received.into_entry(Kept::Object, terms.into()), Some(object), None)
+        (
+            received.into_entry(Kept::Object, terms.into()),
+            Some(object),
+            None,
+        )
     }
 
     /// Follows the watch for as long as it is polled.
@@ -566,4 +586,4 @@ pub(crate) fn lock<T>(shared: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

@@ -100,7 +100,11 @@ impl Watches {
     }
 
     /// Waits until the first list of one of `sources` is overdue although the API server answers, and says which.
-    pub(crate) async fn never_listed(&self, sources: &[Arc<dyn Source>], limit: Duration) -> String {
+    pub(crate) async fn never_listed(
+        &self,
+        sources: &[Arc<dyn Source>],
+        limit: Duration,
+    ) -> String {
         let start = Instant::now();
         loop {
             sleep(Duration::from_secs(1)).await;
@@ -128,8 +132,19 @@ impl Watches {
         K: Resource<Scope = DynamicResourceScope>,
         K::DynamicType: Clone + Send + Sync,
     {
-        let what = resource::<K>(kind);
-        let state = Arc::new(Mutex::new(WatchState {
+        let state = self.state(resource::<K>(kind), failing);
+        let accepted = state.clone();
+        let client = watching(selection.client, move || lock(&accepted).accepted());
+        let api: Api<K> = match selection.namespace {
+            Some(namespace) => Api::namespaced_with(client, &namespace, kind),
+            None => Api::all_with(client, kind),
+        };
+        self.keep_going(state, watcher(api, bounded(selection.config)), note)
+    }
+
+    /// The state of a watch that has not failed.
+    fn state(&self, what: String, failing: &FailingWatches) -> Arc<Mutex<WatchState>> {
+        Arc::new(Mutex::new(WatchState {
             controller: self.controller,
             series: self.series.failing(&what),
             what,
@@ -140,14 +155,7 @@ impl Watches {
             reported: None,
             is_reported: false,
             failing: failing.clone(),
-        }));
-        let accepted = state.clone();
-        let client = watching(selection.client, move || lock(&accepted).accepted());
-        let api: Api<K> = match selection.namespace {
-            Some(namespace) => Api::namespaced_with(client, &namespace, kind),
-            None => Api::all_with(client, kind),
-        };
-        self.keep_going(state, watcher(api, bounded(selection.config)), note)
+        }))
     }
 
     fn keep_going<K, S>(

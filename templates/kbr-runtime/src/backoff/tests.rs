@@ -8,10 +8,7 @@ use super::*;
 const SHORT: Duration = Duration::from_millis(1);
 
 fn key(name: &str) -> Key {
-    Key {
-        namespace: Some("default".to_owned()),
-        name: name.to_owned(),
-    }
+    Key::new(Some("default".to_owned()), name.to_owned())
 }
 
 #[test]
@@ -33,7 +30,7 @@ fn doubles_from_5_ms_to_1000_s() {
 
 #[test]
 fn never_overflows() {
-    assert_eq!(delay(u32::MAX), LONGEST);
+    assert_eq!(Backoff::default().delay(u32::MAX), LONGEST);
 }
 
 #[test]
@@ -77,10 +74,7 @@ fn an_attempt_that_comes_before_the_delay_is_over_does_not_count() {
 
 #[test]
 fn prints_the_namespace_only_if_there_is_one() {
-    let cluster_wide = Key {
-        namespace: None,
-        name: "b".to_owned(),
-    };
+    let cluster_wide = Key::new(None, "b".to_owned());
     assert_eq!(key("a").to_string(), "default/a");
     assert_eq!(cluster_wide.to_string(), "b");
 }

@@ -394,6 +394,3 @@ fn remove(index: &mut HashMap<Box<str>, BTreeSet<Arc<Key>>>, term: &str, key: &A
         }
     }
 }
-
-#[cfg(test)]
-mod tests;

@@ -4,9 +4,7 @@
 //! Unit tests.
 
 use super::*;
-use crate::key::Key;
 use crate::metrics::Counts;
-use kube::api::ObjectMeta;
 use std::time::Duration;
 
 const HOUR: Duration = Duration::from_secs(3600);
@@ -32,7 +30,7 @@ async fn an_idle_controller_is_not_stuck() {
     let queue = busy(&mut health);
     assert!(health.stuck().is_some());
 
-    queue.finished(&Key::of_meta(&ObjectMeta::default()));
+    drop(queue.next().await);
     assert_eq!(health.stuck(), None);
     queue.has_finished_before(HOUR);
 
@@ -54,7 +52,7 @@ async fn a_reconcile_may_take_as_long_as_it_is_allowed_to() {
     let mut health = health();
     let queue = busy(&mut health);
 
-    queue.configure(None, HOUR);
+    queue.configure(HOUR, Duration::ZERO);
 
     assert_eq!(health.stuck(), None);
 }

@@ -7,7 +7,6 @@ use super::*;
 use crate::BindAddress;
 use k8s_openapi::api::core::v1::ConfigMap;
 use kube::Api;
-use kube::runtime::watcher;
 use std::convert::Infallible;
 use std::time::Duration;
 use tokio::time::timeout;
@@ -45,13 +44,26 @@ where
 {
     manager.controllers.push(Registration {
         name,
-        start: Box::new(move |run| {
-            Box::pin(async move {
+        workers: 1,
+        prepare: Box::new(move |run| {
+            prepared(name, async move {
                 fake(run.stop).await;
                 "it was fake".to_owned()
             })
         }),
     });
+}
+
+/// A controller without caches.
+fn prepared(name: &'static str, work: impl Future<Output = String> + Send + 'static) -> Prepared {
+    Prepared {
+        name,
+        needs_leader: true,
+        is_warm: false,
+        watch: Box::pin(pending()),
+        work: Box::pin(work),
+        sources: Vec::new(),
+    }
 }
 
 async fn run(manager: &mut Manager) -> Result<(), ManagerError> {
@@ -72,10 +84,9 @@ async fn without_controllers_it_runs_until_stopped() {
 async fn stops_a_controller_that_never_reached_its_server() {
     let mut manager = manager();
     let stop = manager.stop_token();
-    let api = Api::<ConfigMap>::all(manager.client());
-    let controller = Controller::new(api, watcher::Config::default()).concurrency(2);
-    let reconcile = |_, _| async { Ok::<_, Infallible>(Action::await_change()) };
-    manager.add("a", controller, reconcile, Arc::new(()));
+    let controller = Controller::new(manager.all::<ConfigMap>()).concurrency(2);
+    let reconcile = |_| async { Ok::<_, Infallible>(Action::await_change()) };
+    manager.add("a", controller, reconcile);
 
     let (outcome, ()) = tokio::join!(run(&mut manager), async {
         tokio::time::sleep(GRACE).await;
@@ -129,8 +140,9 @@ async fn webhooks_are_served_until_controllers_have_finished() {
         let (reached, mut outcome) = tokio::sync::mpsc::channel(1);
         manager.controllers.push(Registration {
             name: "late",
-            start: Box::new(move |run| {
-                Box::pin(async move {
+            workers: 1,
+            prepare: Box::new(move |run| {
+                prepared("late", async move {
                     run.stop.cancelled().await;
                     let connected = tokio::net::TcpStream::connect(address).await;
                     reached.send(connected.is_ok()).await.unwrap();
@@ -293,7 +305,7 @@ async fn the_lease_is_not_released_while_something_may_still_write() {
             stop: stop.clone(),
             grace: GRACE,
         };
-        let stuck: BoxFuture<'static, String> = Box::pin(pending());
+        let stuck = prepared("stuck", pending());
         let task = Task {
             name: "sweep",
             needs_lead: true,
@@ -307,9 +319,7 @@ async fn the_lease_is_not_released_while_something_may_still_write() {
             }),
         };
 
-        let (outcome, election) = lead
-            .run(vec![("stuck", stuck)], vec![task], pending())
-            .await;
+        let (outcome, election) = lead.run(vec![stuck], vec![task], vec![], pending()).await;
 
         let expected = if fails {
             "task `sweep` failed: no luck"
@@ -338,13 +348,13 @@ async fn a_lease_that_is_lost_is_not_released_and_ends_what_runs() {
     };
     let dropped = Arc::<std::sync::atomic::AtomicBool>::default();
     let guard = Dropped(dropped.clone());
-    let stuck: BoxFuture<'static, String> = Box::pin(async move {
+    let stuck = prepared("stuck", async move {
         let _guard = guard;
         pending().await
     });
 
     let ((outcome, election), ()) =
-        tokio::join!(lead.run(vec![("stuck", stuck)], vec![], pending()), async {
+        tokio::join!(lead.run(vec![stuck], vec![], vec![], pending()), async {
             sleep(GRACE / 10).await;
             won.lose();
         });
@@ -373,8 +383,9 @@ async fn an_unanswered_request_does_not_outlast_the_grace_period() {
     let (failed, mut failure) = tokio::sync::mpsc::channel(1);
     manager.controllers.push(Registration {
         name: "writer",
-        start: Box::new(move |_| {
-            Box::pin(async move {
+        workers: 1,
+        prepare: Box::new(move |_| {
+            prepared("writer", async move {
                 let maps = Api::<ConfigMap>::default_namespaced(client);
                 stop.cancel();
                 for _ in 0..2 {
@@ -406,14 +417,33 @@ async fn a_first_list_has_the_time_that_its_controller_allows() {
     };
     let config = Config::new(format!("http://{address}").parse().unwrap());
     let mut manager = Manager::with_config(flags, config).unwrap();
-    let api = Api::<ConfigMap>::all(manager.client());
     let controller =
-        Controller::new(api, watcher::Config::default()).cache_sync_timeout(Duration::from_secs(1));
-    let reconcile = |_, _| async { Ok::<_, Infallible>(Action::await_change()) };
-    manager.add("a", controller, reconcile, Arc::new(()));
+        Controller::new(manager.all::<ConfigMap>()).cache_sync_timeout(Duration::from_secs(1));
+    let reconcile = |_| async { Ok::<_, Infallible>(Action::await_change()) };
+    manager.add("a", controller, reconcile);
 
     let error = run(&mut manager).await.unwrap_err().to_string();
 
     let expected = "controller `a` ended: could not list configmaps within 1s: ";
     assert!(error.starts_with(expected), "{error}");
+}
+
+/// A standby fills what it needs at once, and the leader the rest.
+#[tokio::test]
+async fn caches_are_filled_with_their_controller_or_before() {
+    let mut manager = manager();
+    let reconcile = |_| async { Ok::<_, Infallible>(Action::await_change()) };
+    let cold = Controller::new(manager.all::<ConfigMap>());
+    manager.add("cold", cold, reconcile);
+    let _of_nobody = manager.namespaced::<ConfigMap>("a");
+    let warm = manager.namespaced::<ConfigMap>("b");
+    warm.on_every_replica();
+    manager.add("warm", Controller::new(warm), reconcile);
+
+    let threads = Threads::start(1).unwrap();
+    let mut health = Health::new(manager.server.clone());
+    let controllers = manager.take_controllers(&mut health, &threads);
+
+    // Two caches, and the reports about their objects.
+    assert_eq!(manager.take_caches(&controllers).len(), 3);
 }

@@ -4,9 +4,9 @@
 //! What a scraper reads.
 
 use super::*;
+use crate::Action;
 use crate::webhook;
 use http::StatusCode;
-use kube::runtime::controller::Action;
 use std::time::Duration;
 
 /// The samples of `text`, each with its value.

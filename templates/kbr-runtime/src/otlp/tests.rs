@@ -4,17 +4,19 @@
 //! What a collector receives from a process that reconciles, and what the process does without one.
 
 use super::*;
+use crate::Action;
 use crate::api_server::ApiServer;
 use crate::backoff::Backoff;
-use crate::key::Key;
+use crate::cache::tests::{empty, list, nowhere};
 use crate::certificate::tests::{Mount, Pair};
+use crate::handle::tests::hand;
+use crate::key::Key;
 use crate::metrics::Counts;
 use crate::queue::Queue;
 use crate::reconciler::Reconciler;
 use crate::watch::FailingWatches;
 use crate::{Flags, LogFormat};
 use k8s_openapi::api::core::v1::ConfigMap;
-use kube::runtime::controller::Action;
 use kube::{Api, Config};
 use opentelemetry_proto::tonic::collector::trace::v1::ExportTraceServiceRequest;
 use opentelemetry_proto::tonic::common::v1::{KeyValue, any_value::Value};
@@ -42,7 +44,6 @@ async fn reconcile(failures: usize) {
     let mut object = ConfigMap::default();
     object.metadata.namespace = Some("default".to_owned());
     object.metadata.name = Some("sample".to_owned());
-    let object = Arc::new(object);
     let run = |fails: bool| {
         let reconciler = Reconciler {
             controller: "test",
@@ -52,24 +53,33 @@ async fn reconcile(failures: usize) {
             server: ApiServer::new(Config::new("http://127.0.0.1:1".parse().unwrap())),
             queue: Queue::new(Counts::unread()),
             stop: CancellationToken::new(),
-            failing: FailingWatches::default(),
+            failing: Arc::new([FailingWatches::default()]),
         };
-        let reconcile = move |_: Arc<ConfigMap>, api: Arc<Api<ConfigMap>>| async move {
-            tracing::info!("it begins");
-            if fails {
-                api.get("other").await?;
+        let api = api.clone();
+        let reconcile = move |_| {
+            let api = api.clone();
+            async move {
+                tracing::info!("it begins");
+                if fails {
+                    api.get("other").await?;
+                }
+                Ok::<_, kube::Error>(Action::await_change())
             }
-            Ok::<_, kube::Error>(Action::await_change())
         };
-        let policy = |_: &ConfigMap, _: &kube::Error, _: &Api<ConfigMap>| None;
-        let context = Arc::new(api.clone());
-        let reconcile = reconciler.wrap(reconcile, Arc::new(policy), None, context);
-        let object = object.clone();
-        reconcile(Key::of(&*object), Box::new(|| Ok(object)))
+        let policy = |_: &ConfigMap, _: &kube::Error| None;
+        let cache = empty();
+        list(&cache, &[object.clone()]);
+        let work = reconciler.wrap(
+            Arc::new(hand(cache, nowhere())),
+            reconcile,
+            Arc::new(policy),
+            None,
+        );
+        work(Arc::new(Key::of(&object)))
     };
-    run(false).await.unwrap();
+    assert!(run(false).await.is_none());
     for _ in 0..failures {
-        run(true).await.unwrap_err();
+        assert!(run(true).await.is_some());
     }
 }
 

@@ -57,7 +57,11 @@ fn paused(code: u16, status: serde_json::Value) -> ([bool; 2], usize, Vec<serde_
         runtime.unwrap().block_on(async {
             crate::client::install_tls_provider();
             let (client, requests) = answering(code, &status);
-            let pause = Pause::<ConfigMap>::new("example.com/paused").run("test", client);
+            let pause = Pause::<ConfigMap>::new("example.com/paused").run(
+                "test",
+                client,
+                crate::cache::tests::empty(),
+            );
             let mut object = ConfigMap::default();
             object.metadata.name = Some("sample".to_owned());
             object.metadata.namespace = Some("default".to_owned());

@@ -4,6 +4,8 @@
 //! Unit tests.
 
 use super::*;
+use crate::cache::tests::{empty, list, nowhere};
+use crate::handle::tests::hand;
 use crate::logging::tests::logged;
 use crate::metrics::Counts;
 use k8s_openapi::api::core::v1::ConfigMap;
@@ -27,34 +29,42 @@ fn reconciler(backoff: &Backoff) -> Reconciler {
         server: ApiServer::new(kube::Config::new("http://127.0.0.1:1".parse().unwrap())),
         queue: Queue::new(Counts::unread()),
         stop: CancellationToken::new(),
-        failing: FailingWatches::default(),
+        failing: Arc::new([FailingWatches::default()]),
     }
 }
 
-/// A reconcile of [`object`].
-async fn once(reconcile: &Reconcile<ConfigMap>) -> Result<Action, Failed> {
-    reconcile(Key::of(&*object()), Box::new(|| Ok(object()))).await
+/// Wraps a reconcile of [`object`], which is in the cache.
+fn wrapped<R, F, E>(reconciler: Reconciler, reconcile: R, policy: Policy<ConfigMap, E>) -> Work
+where
+    R: Fn(Handle<ConfigMap>) -> F + Send + Sync + 'static,
+    F: Future<Output = Result<Action, E>> + Send + 'static,
+    E: Error + Send + 'static,
+{
+    let cache = empty();
+    list(&cache, &[(*object()).clone()]);
+    reconciler.wrap(Arc::new(hand(cache, nowhere())), reconcile, policy, None)
 }
 
-/// The outcome of one reconcile: its action, or the delay before the next attempt.
-fn outcome<F, E>(backoff: &Backoff, reconcile: fn() -> F) -> Result<Action, Duration>
+/// One reconcile of [`object`].
+async fn once(work: &Work) -> Option<Duration> {
+    work(Arc::new(Key::of(&*object()))).await
+}
+
+/// When [`object`] is due again.
+fn outcome<F, E>(backoff: &Backoff, reconcile: fn() -> F) -> Option<Duration>
 where
     F: Future<Output = Result<Action, E>> + Send + 'static,
     E: Error + Send + 'static,
 {
-    outcome_with(backoff, reconcile, |_| None).map_err(|action| {
-        let requeued = |ms: u64| action == Action::requeue(Duration::from_millis(ms));
-        let retry_in = (0..100_000).find(|ms| requeued(*ms));
-        Duration::from_millis(retry_in.unwrap())
-    })
+    outcome_with(backoff, reconcile, |_| None)
 }
 
-/// The same with an error policy, and with the action after a failure.
+/// The same with an error policy.
 fn outcome_with<F, E>(
     backoff: &Backoff,
     reconcile: fn() -> F,
     policy: fn(&E) -> Option<Action>,
-) -> Result<Action, Action>
+) -> Option<Duration>
 where
     F: Future<Output = Result<Action, E>> + Send + 'static,
     E: Error + Send + 'static,
@@ -64,16 +74,10 @@ where
         .build()
         .unwrap();
     backoff.has_waited();
-    let attempt = async {
-        let reconcile = reconciler(backoff).wrap(
-            move |_: Arc<ConfigMap>, _: Arc<()>| reconcile(),
-            Arc::new(move |_: &ConfigMap, error: &E, (): &()| policy(error)),
-            None,
-            Arc::new(()),
-        );
-        once(&reconcile).await
-    };
-    runtime.block_on(attempt).map_err(|failed| failed.action)
+    runtime.block_on(async {
+        let policy = Arc::new(move |_: &ConfigMap, error: &E| policy(error));
+        once(&wrapped(reconciler(backoff), move |_| reconcile(), policy)).await
+    })
 }
 
 async fn succeeds() -> io::Result<Action> {
@@ -95,16 +99,15 @@ fn panics_when_called() -> Ready<io::Result<Action>> {
 #[test]
 fn failures_and_panics_wait_longer_each_time_until_a_success() {
     let backoff = Backoff::default();
-    let ms = Duration::from_millis;
+    let ms = |ms| Some(Duration::from_millis(ms));
 
-    assert_eq!(outcome(&backoff, fails), Err(ms(5)));
-    assert_eq!(outcome(&backoff, panics), Err(ms(10)));
-    assert_eq!(outcome(&backoff, panics_when_called), Err(ms(20)));
-    assert_eq!(outcome(&backoff, fails), Err(ms(40)));
-    let action = Action::requeue(Duration::from_secs(60));
-    assert_eq!(outcome(&backoff, succeeds), Ok(action));
+    assert_eq!(outcome(&backoff, fails), ms(5));
+    assert_eq!(outcome(&backoff, panics), ms(10));
+    assert_eq!(outcome(&backoff, panics_when_called), ms(20));
+    assert_eq!(outcome(&backoff, fails), ms(40));
+    assert_eq!(outcome(&backoff, succeeds), ms(60_000));
     assert_eq!(backoff.len(), 0);
-    assert_eq!(outcome(&backoff, panics), Err(ms(5)));
+    assert_eq!(outcome(&backoff, panics), ms(5));
 }
 
 #[test]
@@ -135,16 +138,16 @@ fn failures_and_panics_are_logged_with_their_object() {
 #[test]
 fn an_error_policy_decides_about_errors_and_leaves_panics_to_the_backoff() {
     let backoff = Backoff::default();
-    let hourly = Action::requeue(Duration::from_secs(3600));
     let policy = |error: &io::Error| {
         let is_known = error.to_string() == "no luck";
         is_known.then(|| Action::requeue(Duration::from_secs(3600)))
     };
 
-    assert_eq!(outcome_with(&backoff, fails, policy), Err(hourly));
+    let hourly = Some(Duration::from_secs(3600));
+    assert_eq!(outcome_with(&backoff, fails, policy), hourly);
     assert_eq!(backoff.len(), 0);
-    let first = Action::requeue(Duration::from_millis(5));
-    assert_eq!(outcome_with(&backoff, panics, policy), Err(first));
+    let first = Some(Duration::from_millis(5));
+    assert_eq!(outcome_with(&backoff, panics, policy), first);
     assert_eq!(backoff.len(), 1);
 }
 
@@ -162,9 +165,7 @@ fn an_error_says_that_its_object_is_not_retried() {
     let _ = outcome(&backoff, fails);
 
     let lines = logged("info".into(), || {
-        let never = Action::await_change();
-        let after = outcome_with(&backoff, is_terminal, |_| None);
-        assert_eq!(after, Err(never));
+        assert_eq!(outcome(&backoff, is_terminal), None);
     });
 
     assert_eq!(lines.len(), 1, "{lines:?}");
@@ -180,19 +181,18 @@ fn an_error_says_when_its_object_is_retried() {
     let backoff = Backoff::default();
     for _ in 0..3 {
         let after = Duration::from_secs(60);
-        assert_eq!(outcome(&backoff, comes_back), Err(after));
+        assert_eq!(outcome(&backoff, comes_back), Some(after));
     }
     assert_eq!(backoff.len(), 0);
 }
 
 #[test]
 fn an_error_policy_is_asked_before_the_error() {
-    let hourly = Action::requeue(Duration::from_secs(3600));
     let policy = |_: &crate::Retry| Some(Action::requeue(Duration::from_secs(3600)));
 
     let after = outcome_with(&Backoff::default(), is_terminal, policy);
 
-    assert_eq!(after, Err(hourly));
+    assert_eq!(after, Some(Duration::from_secs(3600)));
 }
 
 #[derive(Debug, thiserror::Error)]
@@ -226,7 +226,7 @@ async fn is_throttled() -> Result<Action, Custom> {
 fn a_conflict_is_retried_and_not_logged_as_an_error() {
     let lines = logged("info".into(), || {
         let backoff = Backoff::default();
-        assert_eq!(outcome(&backoff, conflicts), Err(Duration::from_millis(5)));
+        assert_eq!(outcome(&backoff, conflicts), Some(Duration::from_millis(5)));
     });
 
     assert_eq!(lines.len(), 1);
@@ -237,7 +237,10 @@ fn a_conflict_is_retried_and_not_logged_as_an_error() {
 fn the_api_server_says_when_to_come_back() {
     let backoff = Backoff::default();
 
-    assert_eq!(outcome(&backoff, is_throttled), Err(Duration::from_secs(7)));
+    assert_eq!(
+        outcome(&backoff, is_throttled),
+        Some(Duration::from_secs(7))
+    );
 }
 
 #[test]
@@ -255,7 +258,7 @@ fn while_a_watch_fails_no_retry_waits_for_long() {
     };
 
     assert_ne!(after(), Action::requeue(LONGEST_PAUSE));
-    reconciler.failing.begin();
+    reconciler.failing[0].set(true);
     assert_eq!(after(), Action::requeue(LONGEST_PAUSE));
 }
 
@@ -267,8 +270,8 @@ async fn hangs() -> io::Result<Action> {
 fn a_reconcile_that_hangs_is_dropped_and_retried() {
     let lines = logged("error".into(), || {
         let backoff = Backoff::default();
-        assert_eq!(outcome(&backoff, hangs), Err(Duration::from_millis(5)));
-        assert_eq!(outcome(&backoff, hangs), Err(Duration::from_millis(10)));
+        assert_eq!(outcome(&backoff, hangs), Some(Duration::from_millis(5)));
+        assert_eq!(outcome(&backoff, hangs), Some(Duration::from_millis(10)));
     });
 
     assert_eq!(lines[0]["error"], "timeout: did not finish within 100ms");
@@ -282,18 +285,15 @@ async fn timeouts_and_panics_are_counted_as_errors() {
         timeout: Duration::from_millis(1),
         ..reconciler(&Backoff::default())
     };
-    let policy = || -> Policy<ConfigMap, io::Error, ()> { Arc::new(|_, _, ()| None) };
+    let policy = || -> Policy<ConfigMap, io::Error> { Arc::new(|_, _| None) };
     let queue = Queue::new(metrics.controller("test"));
-    let slow = of(&queue).wrap(
-        |_, _| pending::<io::Result<Action>>(),
-        policy(),
-        None,
-        Arc::new(()),
+    let slow = |_| pending::<io::Result<Action>>();
+    assert!(once(&wrapped(of(&queue), slow, policy())).await.is_some());
+    assert!(
+        once(&wrapped(of(&queue), |_| panics(), policy()))
+            .await
+            .is_some()
     );
-    let broken = of(&queue).wrap(|_, _| panics(), policy(), None, Arc::new(()));
-
-    assert!(once(&slow).await.is_err());
-    assert!(once(&broken).await.is_err());
 
     let text = metrics.text().unwrap();
     for line in [
@@ -302,33 +302,22 @@ async fn timeouts_and_panics_are_counted_as_errors() {
         r#"controller_runtime_reconcile_errors_total{controller="test"} 2"#,
         r#"controller_runtime_reconcile_total{controller="test",result="error"} 2"#,
         r#"workqueue_retries_total{name="test",controller="test"} 2"#,
-        r#"workqueue_work_duration_seconds_count{name="test",controller="test"} 2"#,
     ] {
         assert!(text.lines().any(|found| found == line), "{line}: {text}");
     }
 }
 
-#[test]
-fn an_object_that_cannot_be_read_from_the_cache_is_retried() {
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build();
-    let lines = logged("error".into(), || {
-        runtime.unwrap().block_on(async {
-            let policy: Policy<ConfigMap, io::Error, ()> = Arc::new(|_, _, ()| None);
-            let reconciler = reconciler(&Backoff::default());
-            let never = |_, _| async { panic!("there is nothing to reconcile") };
-            let reconcile = reconciler.wrap(never, policy, None, Arc::new(()));
-            let error = || DecodeError {
-                field: "data".to_owned(),
-                reason: "expected a map".to_owned(),
-            };
+#[tokio::test]
+async fn an_object_that_is_gone_is_forgotten_and_not_reconciled() {
+    let backoff = Backoff::default();
+    let gone = Arc::new(Key::new(Some("default".to_owned()), "gone".to_owned()));
+    backoff.failed(&gone, Duration::ZERO);
+    backoff.failed(&Key::of(&*object()), Duration::ZERO);
+    let policy: Policy<ConfigMap, io::Error> = Arc::new(|_, _| None);
+    let never = |_| async { panic!("there is nothing to reconcile") };
+    let work = wrapped(reconciler(&backoff), never, policy);
 
-            let outcome = reconcile(Key::of(&*object()), Box::new(move || Err(error()))).await;
+    assert_eq!(work(gone).await, None);
 
-            let action = outcome.unwrap_err().action;
-            assert_eq!(action, Action::requeue(Duration::from_millis(5)));
-        });
-    });
-    assert_eq!(lines[0]["error"], "data: expected a map");
+    assert_eq!(backoff.len(), 1);
 }

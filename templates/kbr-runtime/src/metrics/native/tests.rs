@@ -4,8 +4,8 @@
 //! Which format a scraper gets, and the content of the one with native histograms.
 
 use super::*;
+use crate::Action;
 use crate::metrics::Metrics;
-use kube::runtime::controller::Action;
 use prometheus_client::encoding::prometheus_protobuf::prometheus_data_model::{
     MetricFamily, MetricType,
 };

@@ -1,0 +1,513 @@
+// Copyright The kbr authors
+// SPDX-License-Identifier: Apache-2.0
+
+//! Unit tests.
+
+use super::*;
+use k8s_openapi::api::core::v1::{ConfigMap, Secret};
+use kube::ResourceExt;
+use kube::api::ObjectMeta;
+use serde_json::json;
+
+/// A client that nobody answers.
+pub(crate) fn nowhere() -> Client {
+    let service = tower::service_fn(|_: http::Request<kube::client::Body>| async {
+        Err::<http::Response<kube::client::Body>, _>(std::io::Error::other("nobody answers"))
+    });
+    Client::new(service, "default")
+}
+
+/// A cache that no watch has filled.
+pub(crate) fn empty<K: Cached<DynamicType = ()>>() -> Cache<K> {
+    let cache = Cache::of(None, ());
+    cache.keep(|_| true);
+    cache
+}
+
+/// As it comes from the API server.
+pub(crate) fn received<K: Serialize>(object: &K) -> Received<K> {
+    Received::read(&serde_json::to_string(object).unwrap()).unwrap()
+}
+
+/// Makes the watch list these.
+pub(crate) fn list<K: Cached + Serialize>(cache: &Cache<K>, objects: &[K]) {
+    cache.take(Event::Init);
+    for object in objects {
+        cache.take(Event::InitApply(received(object)));
+    }
+    cache.take(Event::InitDone);
+}
+
+fn owner(uid: &str) -> Secret {
+    let mut owner = Secret::default();
+    owner.metadata.name = Some(uid.to_owned());
+    owner.metadata.uid = Some(uid.to_owned());
+    owner
+}
+
+/// An object with this name and version, which a Secret with this uid controls.
+fn object(name: &str, version: u64, owned_by: &str) -> ConfigMap {
+    let mut object = ConfigMap::default();
+    object.metadata.name = Some(name.to_owned());
+    object.metadata.uid = Some(name.to_owned());
+    object.metadata.resource_version = Some(version.to_string());
+    let owner = owner(owned_by).controller_owner_ref(&());
+    object.metadata.owner_references = owner.map(|owner| vec![owner]);
+    object
+}
+
+fn apply(object: &ConfigMap) -> Event<Received<ConfigMap>> {
+    Event::Apply(received(object))
+}
+
+fn delete(object: &ConfigMap) -> Event<Received<ConfigMap>> {
+    Event::Delete(received(object))
+}
+
+fn remove(cache: &Cache<ConfigMap>, object: &ConfigMap) {
+    let ObjectMeta {
+        uid,
+        resource_version,
+        ..
+    } = object.metadata.clone();
+    let version = resource_version.unwrap().parse().unwrap();
+    cache.deleted(&Arc::new(Key::of(object)), &uid.unwrap(), version);
+}
+
+/// A cache whose first list held these.
+fn listed(objects: &[ConfigMap]) -> Cache<ConfigMap> {
+    let cache = empty();
+    list(&cache, objects);
+    cache
+}
+
+/// The names and versions of an owner's objects.
+fn of(cache: &Cache<ConfigMap>, uid: &str) -> Vec<(String, u64)> {
+    let objects = cache.controlled_by(uid).into_iter();
+    objects
+        .map(|(key, entry)| (key.name().to_owned(), entry.number()))
+        .collect()
+}
+
+fn named(objects: &[(&str, u64)]) -> Vec<(String, u64)> {
+    objects
+        .iter()
+        .map(|(name, version)| ((*name).to_owned(), *version))
+        .collect()
+}
+
+/// What a subscriber is told: the name, the versions before and after, and why.
+type Told = Arc<Mutex<Vec<(String, Option<u64>, Option<u64>, Trigger)>>>;
+
+use crate::queue::Trigger;
+
+fn told(
+    cache: &Cache<ConfigMap>,
+) -> impl Fn() -> Vec<(String, Option<u64>, Option<u64>, Trigger)> + use<> {
+    let all = Told::default();
+    let noted = all.clone();
+    cache.subscribe(
+        false,
+        Box::new(move |change, _| {
+            let version =
+                |entry: &Option<Arc<Entry<ConfigMap>>>| entry.as_ref().map(|entry| entry.number());
+            lock(&noted).push((
+                change.key.name().to_owned(),
+                version(&change.old),
+                version(&change.new),
+                change.trigger,
+            ));
+        }),
+    );
+    move || std::mem::take(&mut *lock(&all))
+}
+
+fn change(
+    name: &str,
+    old: Option<u64>,
+    new: Option<u64>,
+) -> (String, Option<u64>, Option<u64>, Trigger) {
+    (name.to_owned(), old, new, Trigger::Change)
+}
+
+fn listing(
+    name: &str,
+    old: Option<u64>,
+    new: Option<u64>,
+) -> (String, Option<u64>, Option<u64>, Trigger) {
+    (name.to_owned(), old, new, Trigger::List)
+}
+
+#[test]
+fn each_owner_has_its_own_objects() {
+    let cache = listed(&[
+        object("a", 1, "x"),
+        object("b", 2, "y"),
+        object("c", 3, "x"),
+    ]);
+
+    assert_eq!(of(&cache, "x"), named(&[("a", 1), ("c", 3)]));
+    assert_eq!(of(&cache, "y"), named(&[("b", 2)]));
+    assert_eq!(of(&cache, "z"), []);
+
+    cache.take(apply(&object("a", 4, "y")));
+    assert_eq!(of(&cache, "x"), named(&[("c", 3)]));
+    assert_eq!(of(&cache, "y"), named(&[("a", 4), ("b", 2)]));
+}
+
+#[test]
+fn subscribers_are_told_what_was_and_what_is() {
+    let cache = empty();
+    let told = told(&cache);
+    list(&cache, &[object("a", 1, "x")]);
+    assert_eq!(told(), [listing("a", None, Some(1))]);
+
+    cache.take(apply(&object("b", 2, "x")));
+    cache.take(apply(&object("a", 3, "y")));
+    cache.take(delete(&object("b", 4, "x")));
+    assert_eq!(
+        told(),
+        [
+            change("b", None, Some(2)),
+            change("a", Some(1), Some(3)),
+            change("b", Some(2), None),
+        ]
+    );
+}
+
+#[test]
+fn what_changed_or_went_while_the_watch_was_cut_is_told_once() {
+    let cache = listed(&[
+        object("a", 1, "x"),
+        object("b", 2, "y"),
+        object("c", 3, "x"),
+    ]);
+    let told = told(&cache);
+
+    // A list that breaks off tells of what it has shown.
+    cache.take(Event::Init);
+    cache.take(Event::InitApply(received(&object("a", 1, "x"))));
+    assert_eq!(told(), [listing("a", Some(1), Some(1))]);
+    list(
+        &cache,
+        &[
+            object("a", 1, "x"),
+            object("c", 5, "x"),
+            object("d", 6, "x"),
+        ],
+    );
+
+    assert_eq!(
+        told(),
+        [
+            listing("a", Some(1), Some(1)),
+            change("c", Some(3), Some(5)),
+            change("d", None, Some(6)),
+            change("b", Some(2), None),
+        ]
+    );
+    list(
+        &cache,
+        &[
+            object("a", 1, "x"),
+            object("c", 5, "x"),
+            object("d", 6, "x"),
+        ],
+    );
+    assert!(told().iter().all(|(.., trigger)| *trigger == Trigger::List));
+}
+
+/// Created and deleted while the watch was cut: neither is in a list.
+#[test]
+fn an_own_object_that_somebody_deleted_while_the_watch_was_cut_is_told_to_be_gone() {
+    let cache = listed(&[]);
+    let told = told(&cache);
+    cache.insert(&object("a", 5, "x"));
+    assert_eq!(of(&cache, "x"), named(&[("a", 5)]));
+
+    list(&cache, &[]);
+
+    assert_eq!(of(&cache, "x"), []);
+    assert_eq!(told(), [change("a", Some(5), None)]);
+}
+
+#[test]
+fn own_writes_show_before_the_watch_shows_them() {
+    let cache = listed(&[object("a", 1, "x")]);
+    let told = told(&cache);
+
+    cache.insert(&object("b", 5, "x"));
+    assert_eq!(of(&cache, "x"), named(&[("a", 1), ("b", 5)]));
+
+    remove(&cache, &object("a", 1, "x"));
+    assert_eq!(of(&cache, "x"), named(&[("b", 5)]));
+    assert_eq!(told(), []);
+
+    cache.take(apply(&object("b", 5, "x")));
+    cache.take(delete(&object("a", 6, "x")));
+    assert_eq!(
+        told(),
+        [change("b", None, Some(5)), change("a", Some(1), None)]
+    );
+    assert!(cache.is_settled());
+}
+
+#[test]
+fn a_write_that_the_watch_has_passed_is_ignored() {
+    let cache = listed(&[]);
+    // The response to its creation arrives after its deletion.
+    cache.take(apply(&object("a", 5, "x")));
+    cache.take(delete(&object("a", 6, "x")));
+
+    cache.insert(&object("a", 5, "x"));
+
+    assert_eq!(of(&cache, "x"), []);
+}
+
+#[test]
+fn an_object_written_while_a_list_arrives_stays_after_the_list() {
+    let cache = listed(&[object("a", 1, "x")]);
+    cache.take(Event::Init);
+    cache.insert(&object("b", 5, "x"));
+    cache.take(Event::InitApply(received(&object("a", 1, "x"))));
+
+    cache.take(Event::InitDone);
+
+    assert_eq!(of(&cache, "x"), named(&[("a", 1), ("b", 5)]));
+}
+
+#[test]
+fn an_object_removed_while_a_list_arrives_does_not_come_back() {
+    let cache = listed(&[object("a", 1, "x")]);
+    cache.take(Event::Init);
+    cache.take(Event::InitApply(received(&object("a", 1, "x"))));
+    remove(&cache, &object("a", 1, "x"));
+
+    cache.take(Event::InitDone);
+    assert_eq!(of(&cache, "x"), []);
+
+    cache.take(delete(&object("a", 9, "x")));
+    assert!(cache.is_settled());
+}
+
+#[test]
+fn after_a_restored_backup_own_writes_show() {
+    let cache = listed(&[object("a", 1_000, "x")]);
+
+    list(&cache, &[object("a", 10, "x")]);
+    cache.insert(&object("b", 11, "x"));
+
+    assert_eq!(of(&cache, "x"), named(&[("a", 10), ("b", 11)]));
+}
+
+#[test]
+fn a_list_that_is_arriving_is_not_past_writes_made_in_the_meantime() {
+    let cache = listed(&[]);
+    cache.take(Event::Init);
+    cache.take(Event::InitApply(received(&object("a", 9, "x"))));
+
+    cache.insert(&object("b", 5, "x"));
+
+    assert_eq!(of(&cache, "x"), named(&[("a", 9), ("b", 5)]));
+}
+
+#[test]
+fn an_object_that_a_finalizer_keeps_shows_again() {
+    let cache = listed(&[object("a", 1, "x")]);
+    remove(&cache, &object("a", 1, "x"));
+    // A change from before the deletion.
+    cache.take(apply(&object("a", 2, "x")));
+    assert_eq!(of(&cache, "x"), []);
+
+    let mut deleted = object("a", 3, "x");
+    deleted.metadata.deletion_timestamp =
+        Some(serde_json::from_str("\"2026-01-01T00:00:00Z\"").unwrap());
+    cache.take(apply(&deleted));
+
+    assert_eq!(of(&cache, "x"), named(&[("a", 3)]));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_write_that_no_event_settles_is_forgotten_after_a_while() {
+    let cache = listed(&[]);
+    cache.take(Event::Init);
+    cache.insert(&object("a", 5, "x"));
+    // Somebody else deleted it before the list was made.
+    cache.take(Event::InitDone);
+    assert_eq!(of(&cache, "x"), named(&[("a", 5)]));
+
+    tokio::time::advance(Duration::from_secs(120)).await;
+    cache.take(apply(&object("b", 2, "y")));
+
+    assert_eq!(of(&cache, "x"), []);
+}
+
+#[test]
+fn an_object_with_the_name_of_a_deleted_one_is_another() {
+    let mut second = object("a", 7, "x");
+    second.metadata.uid = Some("a-2".to_owned());
+    let cache = listed(&[object("a", 1, "x")]);
+    remove(&cache, &object("a", 1, "x"));
+    cache.insert(&second);
+    assert_eq!(of(&cache, "x"), named(&[("a", 7)]));
+
+    // The watch is behind.
+    cache.take(apply(&object("a", 2, "x")));
+    cache.take(delete(&object("a", 3, "x")));
+    assert_eq!(of(&cache, "x"), named(&[("a", 7)]));
+    cache.take(apply(&second));
+    assert_eq!(of(&cache, "x"), named(&[("a", 7)]));
+    assert!(cache.is_settled());
+}
+
+#[test]
+fn reading_finds_objects_by_name_and_by_index() {
+    let cache = empty();
+    cache.index("data", |object: &ConfigMap| {
+        object
+            .data
+            .iter()
+            .flat_map(|data| data.keys().cloned())
+            .collect()
+    });
+    let with = |name, version, key: &str| {
+        let mut object = object(name, version, "x");
+        object.data = Some([(key.to_owned(), String::new())].into());
+        object
+    };
+    list(&cache, &[with("b", 1, "one"), with("a", 2, "one")]);
+    let names = |key| -> Vec<_> {
+        let found = cache.by("data", key).into_iter();
+        found.map(|object| object.name_any()).collect()
+    };
+    assert_eq!(names("one"), ["a", "b"]);
+
+    cache.insert(&with("a", 5, "two"));
+    cache.take(delete(&with("b", 4, "one")));
+    assert_eq!((names("one"), names("two")), (vec![], vec!["a".to_owned()]));
+    let a = cache.get(&ObjectRef::new("a")).unwrap();
+    assert_eq!(a.resource_version().as_deref(), Some("5"));
+    assert!(cache.get(&ObjectRef::new("b")).is_none());
+    assert_eq!(cache.list().len(), 1);
+    assert!(std::panic::catch_unwind(|| cache.by("other", "")).is_err());
+}
+
+#[test]
+fn of_objects_that_nobody_reads_only_the_metadata_is_kept() {
+    let cache = Cache::<ConfigMap>::of(None, ());
+    cache.keep(|owners| is_controlled_by_a::<Secret>(owners, &()));
+    let mut foreign = object("b", 2, "y");
+    foreign.metadata.owner_references = None;
+    // It does not fit, and nobody needs it.
+    let text = json!({"metadata": {"name": "c", "uid": "c"}, "data": 1}).to_string();
+    cache.take(Event::Init);
+    for received in [received(&object("a", 1, "x")), received(&foreign)] {
+        cache.take(Event::InitApply(received));
+    }
+    cache.take(Event::InitApply(Received::read(&text).unwrap()));
+    cache.take(Event::InitDone);
+
+    let is_kept = |name: &str| {
+        let entry = cache.entry(&Key::new(None, name.to_owned())).unwrap();
+        assert!(entry.is_readable);
+        entry.text().is_some()
+    };
+    assert!(is_kept("a") && !is_kept("b") && !is_kept("c"));
+    assert_eq!(lock(&cache.0.state).unreadable(), 0);
+}
+
+#[test]
+fn an_object_that_cannot_be_read_is_reported_once_per_version_and_counted() {
+    let cache = empty::<ConfigMap>();
+    let bad = |name: &str, version: u32| {
+        let metadata = json!({"name": name, "uid": name, "resourceVersion": version.to_string()});
+        let text = json!({"metadata": metadata, "data": "hunter2"}).to_string();
+        Received::<ConfigMap>::read(&text).unwrap()
+    };
+    let take = |event| {
+        let reported = cache.0.take(event).map(|unreadable| {
+            assert_eq!(unreadable.error.field, "data");
+            unreadable.metadata.name.unwrap()
+        });
+        (
+            reported.unwrap_or_default(),
+            lock(&cache.0.state).unreadable(),
+        )
+    };
+    let told = |name: &str, count| (name.to_owned(), count);
+    for expected in ["bad", ""] {
+        take(Event::Init);
+        assert_eq!(take(Event::InitApply(bad("bad", 1))), told(expected, 1));
+        take(Event::InitApply(received(&object("good", 2, "x"))));
+        take(Event::InitDone);
+    }
+    assert_eq!(take(Event::Apply(bad("bad", 3))), told("bad", 1));
+    assert_eq!(take(Event::Apply(bad("bad", 3))), told("", 1));
+    assert_eq!(take(Event::Apply(bad("good", 4))), told("good", 2));
+    // No reconcile acts on an older version.
+    assert!(cache.get(&ObjectRef::new("good")).is_none());
+    assert_eq!(take(apply(&object("good", 5, "x"))), told("", 1));
+    assert!(cache.get(&ObjectRef::new("good")).is_some());
+    assert_eq!(take(Event::Delete(bad("bad", 6))), told("", 0));
+}
+
+#[test]
+fn code_of_the_user_that_panics_concerns_one_object() {
+    let cache = empty::<ConfigMap>();
+    cache.index("names", |object| {
+        assert!(object.name_any() != "bad", "on purpose");
+        vec!["all".to_owned()]
+    });
+    cache.slim(|object| {
+        assert!(object.name_any() != "worse", "on purpose");
+        object.metadata.owner_references = None;
+    });
+    let objects = ["bad", "good", "worse"].map(|name| object(name, 1, "x"));
+    list(&cache, &objects);
+
+    let names = |objects: Vec<Arc<ConfigMap>>| -> Vec<_> {
+        objects.iter().map(|object| object.name_any()).collect()
+    };
+    assert_eq!(names(cache.list()), ["bad", "good", "worse"]);
+    assert_eq!(names(cache.by("names", "all")), ["good", "worse"]);
+    let owned = |object: &Arc<ConfigMap>| !object.owner_references().is_empty();
+    assert_eq!(
+        cache.list().iter().map(owned).collect::<Vec<_>>(),
+        [false, false, true]
+    );
+}
+
+#[tokio::test]
+async fn equal_caches_are_one() {
+    let mut caches = Caches::default();
+    let a = caches.shared::<ConfigMap>(nowhere(), None);
+    let b = caches.shared::<ConfigMap>(nowhere(), None);
+    let other = caches.shared::<ConfigMap>(nowhere(), Some("default"));
+    let metadata = caches.shared::<kube::api::PartialObjectMeta<ConfigMap>>(nowhere(), None);
+
+    assert_eq!(a.source().address(), b.source().address());
+    assert_ne!(a.source().address(), other.source().address());
+    assert_ne!(a.source().address(), metadata.source().address());
+    assert_eq!(caches.all().len(), 3);
+}
+
+#[tokio::test(start_paused = true)]
+async fn whoever_waits_for_another_version_gets_it_when_the_watch_shows_it() {
+    let cache = listed(&[object("a", 1, "x")]);
+    let key = Key::of(&object("a", 1, "x"));
+    let second = Duration::from_secs(1);
+    let late = cache.shows(&key, Some("1"), second).await.unwrap();
+    assert_eq!(late.number(), 1);
+
+    let shown = cache.shows(&key, Some("1"), second * 3600);
+    let showing = async {
+        tokio::time::sleep(second).await;
+        cache.take(apply(&object("b", 2, "x")));
+        tokio::time::sleep(second).await;
+        cache.take(apply(&object("a", 3, "x")));
+    };
+    let (shown, ()) = tokio::join!(shown, showing);
+    assert_eq!(shown.unwrap().number(), 3);
+}
+
+mod model;

@@ -1,0 +1,278 @@
+// Copyright The kbr authors
+// SPDX-License-Identifier: Apache-2.0
+
+//! Compares the cache with a plain model: a server with a history of versions, a watch at some position in
+//! it, and the responses to own writes, which may arrive late.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
+
+use proptest::prelude::*;
+
+use super::*;
+
+/// Four objects; every second one belongs to `y`.
+const OBJECTS: usize = 4;
+
+#[derive(Clone, Copy, Debug)]
+enum Step {
+    /// Creates the object, or changes it if it exists. `By` is who writes, and whether the response is late.
+    Put(usize, By),
+    Delete(usize, By),
+    /// The oldest late response arrives.
+    Answer,
+    /// The watch shows the next event, or the next object of its list.
+    Next,
+    /// The watch breaks and lists again; nothing is listed before the next step.
+    Restart,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum By {
+    Us,
+    UsLate,
+    Another,
+}
+
+fn steps() -> impl Strategy<Value = Vec<Step>> {
+    let by = || prop_oneof![Just(By::Us), Just(By::UsLate), Just(By::Another)];
+    let step = prop_oneof![
+        4 => (0..OBJECTS, by()).prop_map(|(object, by)| Step::Put(object, by)),
+        2 => (0..OBJECTS, by()).prop_map(|(object, by)| Step::Delete(object, by)),
+        2 => Just(Step::Answer),
+        6 => Just(Step::Next),
+        1 => Just(Step::Restart),
+    ];
+    proptest::collection::vec(step, 1..14)
+}
+
+/// The result of a write: the object, or its deletion.
+#[derive(Clone, Debug)]
+struct Change {
+    uid: String,
+    version: u64,
+    object: Option<ConfigMap>,
+    /// The object before the write.
+    before: Option<ConfigMap>,
+}
+
+#[derive(Default)]
+struct Model {
+    version: u64,
+    /// The objects that exist at present.
+    present: HashMap<usize, ConfigMap>,
+    history: Vec<Change>,
+    late: VecDeque<Change>,
+    /// How far the watch is in the history, in versions.
+    position: u64,
+    /// The rest of the list that is arriving, and its version.
+    list: Option<(Option<VecDeque<ConfigMap>>, u64)>,
+    /// What the list that is arriving has shown.
+    listed: BTreeSet<String>,
+    /// The versions of lists that broke off after they had shown the object.
+    seen: BTreeMap<String, u64>,
+    /// The newest version that the cache can know of: newer objects may show for longer.
+    known: u64,
+    /// The last own write of each object whose response has arrived.
+    own: BTreeMap<String, Change>,
+    lives: usize,
+}
+
+impl Model {
+    fn write(&mut self, cache: &Cache<ConfigMap>, index: usize, by: By, deletes: bool) {
+        let before = self.present.remove(&index);
+        if deletes && before.is_none() {
+            return;
+        }
+        // A reconcile makes its writes one after another.
+        while by != By::Another
+            && let Some(late) = self.late.pop_front()
+        {
+            self.answer(cache, late);
+        }
+        self.version += 1;
+        let name = match &before {
+            Some(before) => before.name_any(),
+            None => {
+                self.lives += 1;
+                format!("{index}-{}", self.lives)
+            }
+        };
+        let owner = if index.is_multiple_of(2) { "x" } else { "y" };
+        let made = object(&name, self.version, owner);
+        let change = Change {
+            uid: name,
+            version: self.version,
+            object: (!deletes).then(|| made.clone()),
+            before,
+        };
+        if !deletes {
+            self.present.insert(index, made);
+        }
+        self.history.push(change.clone());
+        match by {
+            By::Us => self.answer(cache, change),
+            By::UsLate => self.late.push_back(change),
+            By::Another => {}
+        }
+    }
+
+    fn answer(&mut self, cache: &Cache<ConfigMap>, change: Change) {
+        match (&change.object, &change.before) {
+            (Some(object), _) => cache.insert(object),
+            (None, Some(before)) => remove(cache, before),
+            (None, None) => unreachable!(),
+        }
+        let last = self.own.get(&change.uid);
+        if last.is_none_or(|last| last.version < change.version) {
+            self.own.insert(change.uid.clone(), change);
+        }
+    }
+
+    fn next(&mut self, cache: &Cache<ConfigMap>) {
+        if let Some((items, version)) = &mut self.list {
+            let items = items.get_or_insert_with(|| {
+                *version = self.version;
+                self.present.values().cloned().collect()
+            });
+            match items.pop_front() {
+                Some(object) => {
+                    self.listed.insert(object.name_any());
+                    cache.take(Event::InitApply(received(&object)));
+                }
+                None => {
+                    self.position = *version;
+                    self.list = None;
+                    self.listed.clear();
+                    self.seen.clear();
+                    cache.take(Event::InitDone);
+                    let listed = self
+                        .history
+                        .iter()
+                        .filter(|change| change.version <= self.position);
+                    let mut present: BTreeMap<&String, u64> = BTreeMap::new();
+                    for change in listed {
+                        match change.object {
+                            Some(_) => present.insert(&change.uid, change.version),
+                            None => present.remove(&change.uid),
+                        };
+                    }
+                    self.known = present.values().max().copied().unwrap_or_default();
+                }
+            };
+            return;
+        }
+        let Some(change) = self
+            .history
+            .iter()
+            .find(|change| change.version > self.position)
+        else {
+            return;
+        };
+        self.position = change.version;
+        self.known = change.version;
+        let event = match (&change.object, &change.before) {
+            (Some(object), _) => Event::Apply(object.clone()),
+            (None, Some(before)) => {
+                let mut last = before.clone();
+                last.metadata.resource_version = Some(change.version.to_string());
+                Event::Delete(last)
+            }
+            (None, None) => unreachable!(),
+        };
+        cache.take(match event {
+            Event::Apply(object) => apply(&object),
+            Event::Delete(object) => delete(&object),
+            _ => unreachable!(),
+        });
+    }
+
+    fn restart(&mut self, cache: &Cache<ConfigMap>) {
+        cache.take(Event::Init);
+        // What a list has shown before it broke off stays.
+        if let Some((_, version)) = &self.list {
+            for uid in std::mem::take(&mut self.listed) {
+                self.seen.insert(uid, *version);
+            }
+        }
+        self.list = Some((None, 0));
+        self.known = 0;
+    }
+
+    /// The version of an object that must show: the newer of what the watch has shown and what this process
+    /// has written.
+    fn expected(&self, uid: &str) -> Option<u64> {
+        let mut changes = self.history.iter().filter(|change| change.uid == uid);
+        let position = match &self.list {
+            Some((_, version)) if self.listed.contains(uid) => *version,
+            _ => self
+                .position
+                .max(self.seen.get(uid).copied().unwrap_or_default()),
+        };
+        let shown = changes.rfind(|change| change.version <= position);
+        let own = self.own.get(uid);
+        let newer = [shown, own]
+            .into_iter()
+            .flatten()
+            .max_by_key(|change| change.version)?;
+        newer.object.as_ref().map(|_| newer.version)
+    }
+
+    fn check(&self, cache: &Cache<ConfigMap>) -> Result<(), TestCaseError> {
+        let mut shown: BTreeMap<String, u64> = of(cache, "x").into_iter().collect();
+        shown.extend(of(cache, "y"));
+        let uids = self.history.iter().map(|change| &change.uid);
+        for uid in uids {
+            let (shown, expected) = (shown.get(uid).copied(), self.expected(uid));
+            // Its deletion was part of a list, which does not show it.
+            let may_linger = expected.is_none()
+                && shown.is_some_and(|shown| shown > self.known)
+                && shown == self.own.get(uid).map(|own| own.version);
+            prop_assert!(
+                shown == expected || may_linger,
+                "{uid}: {shown:?}, expected {expected:?}"
+            );
+        }
+        Ok(())
+    }
+}
+
+fn run(steps: Vec<Step>) -> Result<(), TestCaseError> {
+    let (cache, mut model) = (empty(), Model::default());
+    model.restart(&cache);
+    for step in steps {
+        match step {
+            Step::Put(index, by) => model.write(&cache, index, by, false),
+            Step::Delete(index, by) => model.write(&cache, index, by, true),
+            Step::Answer => {
+                if let Some(change) = model.late.pop_front() {
+                    model.answer(&cache, change);
+                }
+            }
+            Step::Next => model.next(&cache),
+            Step::Restart => model.restart(&cache),
+        }
+        model.check(&cache)?;
+    }
+    // In the end the cache is the same as the server, and keeps nothing of deleted objects.
+    while let Some(change) = model.late.pop_front() {
+        model.answer(&cache, change);
+    }
+    model.write(&cache, OBJECTS, By::Another, false);
+    while model.list.is_some() || model.position < model.version {
+        model.next(&cache);
+    }
+    model.check(&cache)?;
+    prop_assert!(cache.is_settled());
+    Ok(())
+}
+
+#[test]
+fn the_newer_of_what_the_watch_has_shown_and_what_was_written_shows() {
+    let config = ProptestConfig {
+        cases: 100_000,
+        failure_persistence: None,
+        ..ProptestConfig::default()
+    };
+    let mut runner = proptest::test_runner::TestRunner::new(config);
+    runner.run(&steps(), run).unwrap();
+}

@@ -1,0 +1,504 @@
+// Copyright The kbr authors
+// SPDX-License-Identifier: Apache-2.0
+
+//! A whole controller against a model of an API server: cache, queue and workers on one thread, in paused time,
+//! under a schedule that a seed chooses.
+//!
+//! Each Secret wants a ConfigMap of its own name with its own text. Users change, delete and recreate both, the
+//! watches are late, break off and list again, requests are slow and their answers get lost, names are taken by
+//! objects of others, and in the end leadership is lost. `KBR_SCHEDULES` is the number of schedules, and `KBR_SEED`
+//! the seed of the first one: a failure names the seed that repeats it.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::error::Error as StdError;
+
+use http::{Method, Request, Response};
+use kube::client::Body;
+use serde_json::Value;
+use tokio::time::{Instant, sleep};
+
+use super::*;
+use crate::cache::{Received, lock};
+
+/// How many schedules are tried unless `KBR_SCHEDULES` says otherwise.
+const SCHEDULES: u64 = 2_000;
+
+/// The longest that a request, a watch or a reconcile may be held up by the model.
+const LATE: Duration = Duration::from_millis(300);
+
+/// When all is quiet, everything must have been reconciled within this time: every object may wait for the others,
+/// each of which takes a few requests and waits twice for the cache.
+const BOUND: Duration = Duration::from_secs(60);
+
+/// After how long each object is due again.
+const PERIOD: Duration = Duration::from_secs(300);
+
+const NAMES: [&str; 3] = ["a", "b", "c"];
+
+/// An xorshift generator.
+struct Chance(u64);
+
+impl Chance {
+    fn below(&mut self, limit: u64) -> u64 {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        (self.0 >> 11) % limit
+    }
+
+    fn one_in(&mut self, count: u64) -> bool {
+        self.below(count) == 0
+    }
+
+    fn time(&mut self, limit: Duration) -> Duration {
+        // Most delays are short, so that orders differ more than times.
+        let exponent = self.below(8);
+        let millis = u64::try_from(limit.as_millis()).unwrap() >> exponent;
+        Duration::from_millis(self.below(millis + 1))
+    }
+}
+
+/// The objects of one kind, by name, and what has happened to them.
+#[derive(Default)]
+struct Kind {
+    objects: BTreeMap<String, Value>,
+    /// Each with its version: whether it was a deletion, and the object.
+    events: Vec<(u64, bool, Value)>,
+}
+
+struct Model {
+    chance: Chance,
+    version: u64,
+    secrets: Kind,
+    maps: Kind,
+    /// The objects that are being reconciled.
+    running: BTreeSet<String>,
+    /// The version of the last own write of each ConfigMap whose answer has arrived.
+    written: BTreeMap<String, u64>,
+    /// When the last reconcile of each object ended.
+    reconciled: BTreeMap<String, Instant>,
+    is_lost: bool,
+    is_over: bool,
+    wrong: Vec<String>,
+    /// Something has happened.
+    events: Arc<tokio::sync::Notify>,
+}
+
+type Shared = Arc<Mutex<Model>>;
+
+impl Model {
+    fn kind(&mut self, plural: &str) -> &mut Kind {
+        match plural {
+            "secrets" => &mut self.secrets,
+            _ => &mut self.maps,
+        }
+    }
+
+    /// Stores an object, which may be new.
+    fn put(&mut self, plural: &str, name: &str, mut object: Value) -> Value {
+        self.version += 1;
+        let version = self.version;
+        let known = self.kind(plural).objects.get(name).cloned();
+        let metadata = &mut object["metadata"];
+        metadata["name"] = json!(name);
+        metadata["namespace"] = json!("default");
+        metadata["uid"] = match &known {
+            Some(known) => known["metadata"]["uid"].clone(),
+            None => json!(format!("{name}-{version}")),
+        };
+        metadata["resourceVersion"] = json!(version.to_string());
+        let kind = self.kind(plural);
+        kind.objects.insert(name.to_owned(), object.clone());
+        kind.events.push((version, false, object.clone()));
+        self.events.notify_waiters();
+        object
+    }
+
+    fn delete(&mut self, plural: &str, name: &str) {
+        let Some(mut object) = self.kind(plural).objects.remove(name) else {
+            return;
+        };
+        self.version += 1;
+        let version = self.version;
+        object["metadata"]["resourceVersion"] = json!(version.to_string());
+        let uid = object["metadata"]["uid"].clone();
+        self.kind(plural).events.push((version, true, object));
+        self.events.notify_waiters();
+        if plural == "secrets" {
+            // The garbage collector.
+            let owned = self
+                .maps
+                .objects
+                .iter()
+                .filter(|(_, map)| map["metadata"]["ownerReferences"][0]["uid"] == uid);
+            let owned: Vec<_> = owned.map(|(name, _)| name.clone()).collect();
+            for name in owned {
+                self.delete("configmaps", &name);
+            }
+        }
+    }
+
+    /// A server-side apply of a ConfigMap.
+    fn apply(&mut self, name: &str, mut object: Value) -> (u16, Value) {
+        let conflict = json!({"kind": "Status", "status": "Failure", "reason": "Conflict", "code": 409, "message": ""});
+        let known = self
+            .maps
+            .objects
+            .get(name)
+            .map(|known| known["metadata"].clone());
+        let meant = &object["metadata"];
+        let is_meant = match &known {
+            Some(known) => {
+                known["resourceVersion"] == meant["resourceVersion"] && known["uid"] == meant["uid"]
+            }
+            None => meant["resourceVersion"] == "1" && meant.get("uid").is_none(),
+        };
+        if !is_meant {
+            return (409, conflict);
+        }
+        // The garbage collector deletes what has no owner.
+        let owner = object["metadata"]["ownerReferences"][0].clone();
+        let is_owned = |secret: &Value| secret["metadata"]["uid"] == owner["uid"];
+        let is_orphan = !self.secrets.objects.values().any(is_owned);
+        object["metadata"].as_object_mut().unwrap().remove("uid");
+        let stored = self.put("configmaps", name, object);
+        if is_orphan {
+            self.delete("configmaps", name);
+        }
+        (200, stored)
+    }
+
+    /// Something that a user, or another controller, does.
+    fn disturb(&mut self) {
+        let name = NAMES[usize::try_from(self.chance.below(3)).unwrap()];
+        let text = self.version;
+        match self.chance.below(8) {
+            0 => self.delete("secrets", name),
+            1 => self.delete("configmaps", name),
+            2 => {
+                // Drift.
+                if let Some(mut map) = self.maps.objects.get(name).cloned() {
+                    map["data"] = json!({"text": "drifted"});
+                    self.put("configmaps", name, map);
+                }
+            }
+            3 => {
+                if !self.maps.objects.contains_key(name) {
+                    self.put(
+                        "configmaps",
+                        name,
+                        json!({"metadata": {}, "data": {"text": "foreign"}}),
+                    );
+                }
+            }
+            _ => {
+                let secret = json!({"metadata": {}, "stringData": {"text": text.to_string()}});
+                self.put("secrets", name, secret);
+            }
+        }
+    }
+
+    /// What is not as it should be once all is quiet.
+    fn missing(&self) -> Vec<String> {
+        let secrets = self.secrets.objects.iter();
+        let wrong = secrets.filter(|(name, secret)| {
+            let map = self.maps.objects.get(*name);
+            let has = map.map(|map| &map["data"]["text"]);
+            !map.is_some_and(is_foreign) && has != Some(&secret["stringData"]["text"])
+        });
+        wrong.map(|(name, _)| name.clone()).collect()
+    }
+}
+
+/// Whether it belongs to somebody else.
+fn is_foreign(map: &Value) -> bool {
+    map["metadata"].get("ownerReferences").is_none()
+}
+
+/// Waits as long as chance wants it.
+async fn hold(model: &Shared, limit: Duration) {
+    let (yields, time) = {
+        let chance = &mut lock(model).chance;
+        (chance.below(3), chance.time(limit))
+    };
+    for _ in 0..yields {
+        tokio::task::yield_now().await;
+    }
+    if !time.is_zero() {
+        sleep(time).await;
+    }
+}
+
+/// Shows a cache what happens to the objects of a kind.
+async fn watch<K: Cached>(model: Shared, plural: &'static str, cache: Cache<K>) {
+    let received = |object: &Value| Received::read(&object.to_string()).unwrap();
+    loop {
+        cache.take(Event::Init);
+        hold(&model, LATE).await;
+        let (listed, mut position) = {
+            let mut model = lock(&model);
+            let version = model.version;
+            let objects = model.kind(plural).objects.values().cloned();
+            (objects.collect::<Vec<_>>(), version)
+        };
+        let breaks_off = lock(&model).chance.one_in(8);
+        for object in &listed {
+            hold(&model, LATE / 8).await;
+            cache.take(Event::InitApply(received(object)));
+        }
+        if breaks_off {
+            continue;
+        }
+        hold(&model, LATE).await;
+        cache.take(Event::InitDone);
+        loop {
+            hold(&model, LATE / 8).await;
+            let events = lock(&model).events.clone();
+            let another = events.notified();
+            let event = {
+                let mut model = lock(&model);
+                let is_cut = !model.is_over && model.chance.one_in(12);
+                let events = &model.kind(plural).events;
+                let next = events.iter().find(|(version, ..)| *version > position);
+                (is_cut, next.cloned())
+            };
+            match event {
+                (true, _) => break,
+                (false, None) => another.await,
+                (false, Some((version, is_deletion, object))) => {
+                    position = version;
+                    cache.take(match is_deletion {
+                        true => Event::Delete(received(&object)),
+                        false => Event::Apply(received(&object)),
+                    });
+                }
+            }
+        }
+        hold(&model, LATE).await;
+    }
+}
+
+/// Answers the requests of the controller.
+fn client(model: &Shared) -> kube::Client {
+    let model = model.clone();
+    let service = tower::service_fn(move |request: Request<Body>| {
+        let model = model.clone();
+        async move {
+            let (parts, body) = request.into_parts();
+            assert_eq!(parts.method, Method::PATCH);
+            let body = body.collect_bytes().await.unwrap();
+            let object: Value = serde_json::from_slice(&body).unwrap();
+            let name = object["metadata"]["name"].as_str().unwrap().to_owned();
+            hold(&model, LATE).await;
+            let (code, answer) = {
+                let mut model = lock(&model);
+                // As the gate of the election does.
+                if model.is_lost {
+                    return Err("this process no longer leads".into());
+                }
+                if !model.is_over && model.chance.one_in(20) {
+                    return Err("the request was lost".into());
+                }
+                model.apply(&name, object)
+            };
+            hold(&model, LATE).await;
+            let mut model = lock(&model);
+            if !model.is_over && model.chance.one_in(20) {
+                return Err("the answer was lost".into());
+            }
+            if code == 200 {
+                let version = answer["metadata"]["resourceVersion"].as_str().unwrap();
+                model.written.insert(name, version.parse().unwrap());
+            }
+            let response = Response::builder().status(code);
+            let response = response.body(Body::from(answer.to_string().into_bytes()));
+            Ok::<_, Box<dyn StdError + Send + Sync>>(response.unwrap())
+        }
+    });
+    kube::Client::new(service, "default")
+}
+
+async fn reconcile(
+    model: Shared,
+    maps: Cache<ConfigMap>,
+    secret: Handle<Secret>,
+) -> Result<Action, crate::OwnedError> {
+    let name = secret.name_any();
+    let own = {
+        let mut model = lock(&model);
+        if model.is_lost {
+            model
+                .wrong
+                .push(format!("{name} was reconciled after the loss"));
+        }
+        if !model.running.insert(name.clone()) {
+            model
+                .wrong
+                .push(format!("{name} was reconciled beside itself"));
+        }
+        model.written.get(&name).copied()
+    };
+    let ended = Ended(model.clone(), name.clone());
+    // What this process has written is seen, unless something newer is.
+    let entry = maps.entry(&Key::new(Some("default".to_owned()), name.clone()));
+    if let (Some(own), Some(entry)) = (own, entry)
+        && entry.number() < own
+    {
+        let wrong = format!(
+            "{name} is seen in version {}, but {own} was written",
+            entry.number()
+        );
+        lock(&model).wrong.push(wrong);
+    }
+    hold(&model, LATE / 8).await;
+    let mut wanted = ConfigMap::default();
+    wanted.metadata.name = Some(name.clone());
+    let text = secret
+        .string_data
+        .iter()
+        .flat_map(|data| data.get("text").cloned())
+        .next();
+    wanted.data = text.map(|text| [("text".to_owned(), text)].into());
+    let applied = secret.apply(&wanted).await;
+    drop(ended);
+    match applied {
+        Ok(_) => Ok(Action::requeue(PERIOD)),
+        Err(crate::OwnedError::NameTaken { .. }) => Ok(Action::await_change()),
+        Err(error) => Err(error),
+    }
+}
+
+/// Notes the end of a reconcile, also of one that was dropped.
+struct Ended(Shared, String);
+
+impl Drop for Ended {
+    fn drop(&mut self) {
+        let mut model = lock(&self.0);
+        model.running.remove(&self.1);
+        model.reconciled.insert(self.1.clone(), Instant::now());
+    }
+}
+
+/// Runs one schedule. Returns what was wrong.
+async fn schedule(seed: u64) -> Vec<String> {
+    let mut chance = Chance(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1);
+    let (concurrency, turns) = (
+        u16::try_from(1 + chance.below(3)).unwrap(),
+        4 + chance.below(12),
+    );
+    let model = Arc::new(Mutex::new(Model {
+        chance,
+        version: 1,
+        secrets: Kind::default(),
+        maps: Kind::default(),
+        running: BTreeSet::new(),
+        written: BTreeMap::new(),
+        reconciled: BTreeMap::new(),
+        is_lost: false,
+        is_over: false,
+        wrong: Vec::new(),
+        events: Arc::default(),
+    }));
+    let (secrets, maps) = (empty::<Secret>(), empty::<ConfigMap>());
+    let queue = Queue::new(Counts::unread());
+    let run = Run {
+        server: ApiServer::new(kube::Config::new("http://127.0.0.1:1".parse().unwrap())),
+        client: client(&model),
+        clock: Clock::system(),
+        recorder: Recorder::new(nowhere(), "test".into()),
+        series: metrics::Watches::default(),
+        queue: queue.clone(),
+        threads: Threads::current(),
+        stop: CancellationToken::new(),
+    };
+    let controller = Controller::new(secrets.clone())
+        .owns(maps.clone())
+        .rate_limit(Duration::from_millis(5), Duration::from_secs(1))
+        .concurrency(concurrency);
+    let (used, seen) = (model.clone(), maps.clone());
+    let reconcile = move |secret| reconcile(used.clone(), seen.clone(), secret);
+    let prepared = controller.prepare("test", reconcile, Arc::new(|_, _| None), run);
+    let mut watches = JoinSet::new();
+    watches.spawn(watch(model.clone(), "secrets", secrets));
+    watches.spawn(watch(model.clone(), "configmaps", maps));
+
+    let steps = async {
+        for _ in 0..turns {
+            lock(&model).disturb();
+            hold(&model, LATE).await;
+        }
+        {
+            let mut model = lock(&model);
+            model.is_over = true;
+            // The objects of others go, and the names become free.
+            let taken = model
+                .maps
+                .objects
+                .iter()
+                .filter(|(_, map)| is_foreign(map));
+            let taken: Vec<_> = taken.map(|(name, _)| name.clone()).collect();
+            for name in taken {
+                model.delete("configmaps", &name);
+            }
+        }
+        sleep(BOUND).await;
+        let missing = lock(&model).missing();
+        for name in missing {
+            let wrong = format!("{name} was not brought to what its Secret wants");
+            lock(&model).wrong.push(wrong);
+        }
+        // What is due runs in time.
+        let quiet = Instant::now();
+        sleep(PERIOD + BOUND).await;
+        let mut model = lock(&model);
+        let late = model.secrets.objects.keys().filter(|name| {
+            let last = model.reconciled.get(*name);
+            last.is_none_or(|last| *last < quiet)
+        });
+        let late: Vec<_> = late
+            .map(|name| format!("{name} was due and not reconciled"))
+            .collect();
+        model.wrong.extend(late);
+        if queue.backlog().waiting > 0 {
+            model.wrong.push("something still waits".to_owned());
+        }
+        // Something is under way when the Lease is lost.
+        model.disturb();
+        model.disturb();
+        let time = model.chance.time(LATE);
+        drop(model);
+        sleep(time).await;
+    };
+    tokio::select! {
+        reason = prepared.work => lock(&model).wrong.push(format!("it ended: {reason}")),
+        () = steps => {}
+    }
+    // The workers were dropped.
+    lock(&model).is_lost = true;
+    sleep(LATE * 10).await;
+    drop(watches);
+    std::mem::take(&mut lock(&model).wrong)
+}
+
+fn number(variable: &str, default: u64) -> u64 {
+    let value = std::env::var(variable).ok();
+    value.map_or(default, |value| value.parse().unwrap())
+}
+
+#[test]
+fn no_schedule_loses_a_change_or_lets_anything_run_that_must_not() {
+    let first = number("KBR_SEED", 1);
+    let schedules = number("KBR_SCHEDULES", SCHEDULES);
+    for seed in first..first + schedules {
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_time()
+            .start_paused(true)
+            .build()
+            .unwrap();
+        let wrong = runtime.block_on(schedule(seed));
+        assert!(
+            wrong.is_empty(),
+            "KBR_SEED={seed} KBR_SCHEDULES=1: {wrong:?}"
+        );
+    }
+}

@@ -1,0 +1,207 @@
+// Copyright The kbr authors
+// SPDX-License-Identifier: Apache-2.0
+
+//! Unit tests, with canned responses of an API server.
+
+use std::collections::VecDeque;
+
+use http::{Method, Request, Response};
+use k8s_openapi::api::core::v1::{ConfigMap, Pod, Secret};
+use kube::client::Body;
+use kube::runtime::watcher::Event as WatchEvent;
+use serde_json::{Value, json};
+
+use super::*;
+use crate::cache::lock;
+use crate::cache::tests::{empty, list};
+
+pub(super) fn owner() -> Secret {
+    let mut owner = Secret::default();
+    owner.metadata.name = Some("owner".to_owned());
+    owner.metadata.namespace = Some("here".to_owned());
+    owner.metadata.uid = Some("owner-1".to_owned());
+    owner.metadata.resource_version = Some("3".to_owned());
+    owner
+}
+
+/// The desired object, with this text.
+pub(super) fn wanted(text: &str) -> ConfigMap {
+    let mut wanted = ConfigMap::default();
+    wanted.metadata.name = Some("map".to_owned());
+    wanted.data = Some([("text".to_owned(), text.to_owned())].into());
+    wanted
+}
+
+/// The same object as the API server has it, in this version.
+pub(super) fn stored(text: &str, version: u32) -> ConfigMap {
+    let mut stored = wanted(text);
+    stored.metadata.namespace = Some("here".to_owned());
+    stored.metadata.uid = Some("map-1".to_owned());
+    stored.metadata.resource_version = Some(version.to_string());
+    stored.metadata.owner_references = owner().controller_owner_ref(&()).map(|owner| vec![owner]);
+    stored
+}
+
+pub(super) fn status(code: u16, reason: &str) -> Value {
+    json!({ "kind": "Status", "status": "Failure", "reason": reason, "code": code, "message": "" })
+}
+
+/// The requests in order: the method, and the body.
+pub(super) type Requests = Arc<Mutex<Vec<(Method, Value)>>>;
+
+/// What handles of a controller of these objects share, which has no other caches and whose client nobody answers.
+pub(crate) fn hand<K: Cached>(cache: Cache<K>, client: Client) -> Hand<K> {
+    Hand {
+        name: "test",
+        recorder: Recorder::new(client.clone(), "test".into()),
+        client,
+        clock: Clock::system(),
+        cache,
+        caches: HashMap::new(),
+        applied: Arc::default(),
+        statuses: Mutex::default(),
+        names: Names::default(),
+    }
+}
+
+/// A reconcile of [`owner`], with an API server that gives these responses, one per request.
+pub(super) struct World {
+    pub(super) handle: Handle<Secret>,
+    pub(super) maps: Cache<ConfigMap>,
+    pub(super) requests: Requests,
+}
+
+impl World {
+    pub(super) fn new(known: &[ConfigMap], answers: impl IntoIterator<Item = Value>) -> Self {
+        let answers = Arc::new(Mutex::new(answers.into_iter().collect::<VecDeque<_>>()));
+        let requests = Requests::default();
+        let asked = requests.clone();
+        let service = tower::service_fn(move |request: Request<Body>| {
+            let (answers, asked) = (answers.clone(), asked.clone());
+            async move {
+                let (parts, body) = request.into_parts();
+                assert!(parts.uri.path().contains("/namespaces/here/"));
+                let body = body.collect_bytes().await.unwrap();
+                let body = serde_json::from_slice(&body).unwrap_or_default();
+                lock(&asked).push((parts.method, body));
+                let answer = lock(&answers).pop_front();
+                let answer = answer.expect("an unexpected request");
+                let code = answer["code"].as_u64().unwrap_or(200);
+                let response = Response::builder().status(u16::try_from(code).unwrap());
+                let response = response.body(Body::from(answer.to_string().into_bytes()));
+                Ok::<_, tower::BoxError>(response.unwrap())
+            }
+        });
+        let client = Client::new(service, "here");
+        let (cache, maps) = (empty::<Secret>(), empty::<ConfigMap>());
+        list(&cache, &[owner()]);
+        list(&maps, known);
+        let mut caches: HashMap<TypeId, Box<dyn Any + Send + Sync>> = HashMap::new();
+        caches.insert(TypeId::of::<ConfigMap>(), Box::new(maps.clone()));
+        let hand = Hand {
+            caches,
+            ..hand(cache, client)
+        };
+        Self {
+            handle: Handle::new(Arc::new(owner()), Arc::new(hand)),
+            maps,
+            requests,
+        }
+    }
+
+    pub(super) fn methods(&self) -> Vec<Method> {
+        let requests = lock(&self.requests);
+        requests.iter().map(|(method, _)| method.clone()).collect()
+    }
+
+    /// The version and uid of the object that a patch is meant for.
+    pub(super) fn meant(&self, request: usize) -> (Option<String>, Option<String>) {
+        let requests = lock(&self.requests);
+        assert_eq!(requests[request].0, Method::PATCH);
+        let metadata = &requests[request].1["metadata"];
+        let text = |field: &str| metadata[field].as_str().map(str::to_owned);
+        (text("resourceVersion"), text("uid"))
+    }
+
+    /// Who wants the name of the ConfigMap, now that it is free.
+    pub(super) fn wanting(&self) -> usize {
+        let name = Arc::new(Key::new(Some("here".to_owned()), "map".to_owned()));
+        let freed = self
+            .handle
+            .hand
+            .names
+            .freed(TypeId::of::<ConfigMap>(), &name);
+        freed.len()
+    }
+}
+
+#[tokio::test]
+async fn reading_sends_no_request() {
+    let mut foreign = stored("foreign", 5);
+    foreign.metadata.name = Some("foreign".to_owned());
+    foreign.metadata.uid = Some("map-2".to_owned());
+    foreign.metadata.owner_references = None;
+    let world = World::new(&[stored("a", 4), foreign.clone()], []);
+
+    let owned = world.handle.owned::<ConfigMap>().unwrap();
+    assert_eq!(owned.len(), 1);
+    assert_eq!(*owned[0], stored("a", 4));
+    assert_eq!(*world.handle.get::<ConfigMap>("foreign").unwrap(), foreign);
+    assert!(world.handle.get::<ConfigMap>("missing").is_none());
+    assert_eq!(world.handle.metadata.name.as_deref(), Some("owner"));
+}
+
+#[test]
+fn a_cache_that_the_controller_does_not_have_is_named() {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .build()
+        .unwrap();
+    let _entered = runtime.enter();
+    let world = World::new(&[], []);
+    let read = std::panic::AssertUnwindSafe(|| world.handle.owned::<Pod>());
+    let payload = std::panic::catch_unwind(read).unwrap_err();
+    let message = crate::logging::panic_message(&*payload);
+    assert!(message.contains("pod::Pod"), "{message}");
+}
+
+#[tokio::test]
+async fn an_unreadable_object_is_an_error_and_not_a_missing_object() {
+    let world = World::new(&[stored("a", 4)], []);
+    let mut text = serde_json::to_value(stored("a", 5)).unwrap();
+    text["data"] = json!(1);
+    let unreadable = Received::read(&text.to_string()).unwrap();
+    world.maps.take(WatchEvent::Apply(unreadable));
+
+    let error = world.handle.owned::<ConfigMap>().unwrap_err();
+    assert_eq!(error.to_string(), "configmaps `map` cannot be read");
+    let error = world.handle.apply(&wanted("a")).await.unwrap_err();
+    assert!(matches!(error, OwnedError::Unreadable { .. }));
+    assert_eq!(world.methods(), [Method::GET; 0]);
+}
+
+#[tokio::test]
+async fn what_is_not_wanted_is_deleted_and_shows_at_once() {
+    let world = World::new(&[stored("a", 4)], [json!(stored("a", 4))]);
+
+    let deleted = world.handle.prune::<ConfigMap>(&[]).await.unwrap();
+
+    assert_eq!(deleted.len(), 1);
+    assert!(world.handle.owned::<ConfigMap>().unwrap().is_empty());
+    let requests = lock(&world.requests);
+    assert_eq!(requests[0].0, Method::DELETE);
+    assert_eq!(requests[0].1["preconditions"]["uid"], "map-1");
+}
+
+#[tokio::test]
+async fn what_is_wanted_or_already_deleted_is_kept() {
+    let mut deleted = stored("b", 5);
+    deleted.metadata.name = Some("other".to_owned());
+    deleted.metadata.uid = Some("map-2".to_owned());
+    let time = serde_json::from_str("\"2026-01-01T00:00:00Z\"").unwrap();
+    deleted.metadata.deletion_timestamp = Some(time);
+    let world = World::new(&[stored("a", 4), deleted], []);
+
+    let kept = world.handle.prune(&[Arc::new(stored("a", 4))]).await;
+
+    assert!(kept.unwrap().is_empty());
+}

@@ -1,0 +1,123 @@
+// Copyright The kbr authors
+// SPDX-License-Identifier: Apache-2.0
+
+//! Unit tests.
+
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread;
+use std::time::Instant;
+
+use super::*;
+use crate::cache::lock;
+use crate::metrics::Counts;
+use crate::queue::Trigger;
+
+const PAUSE: Duration = Duration::from_millis(200);
+
+fn queue(names: &[&str]) -> Queue {
+    let queue = Queue::new(Counts::unread());
+    for name in names {
+        let key = Key::new(None, (*name).to_owned());
+        queue.add(&Arc::new(key), Trigger::Change);
+    }
+    queue
+}
+
+#[tokio::test]
+async fn as_many_reconciles_run_at_once_as_there_are_workers_even_if_each_blocks_its_thread() {
+    let threads = Threads::start(4).unwrap();
+    let (running, most) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)));
+    let (stop, seen, ended) = (
+        CancellationToken::new(),
+        most.clone(),
+        Arc::new(AtomicUsize::new(0)),
+    );
+    let (done, count) = (stop.clone(), ended.clone());
+    let work: Work = Box::new(move |_| {
+        let (running, most) = (running.clone(), most.clone());
+        let (ended, stop) = (ended.clone(), stop.clone());
+        Box::pin(async move {
+            most.fetch_max(running.fetch_add(1, Ordering::SeqCst) + 1, Ordering::SeqCst);
+            thread::sleep(PAUSE);
+            running.fetch_sub(1, Ordering::SeqCst);
+            if ended.fetch_add(1, Ordering::SeqCst) == 7 {
+                stop.cancel();
+            }
+            None
+        })
+    });
+    let names = ["a", "b", "c", "d", "e", "f", "g", "h"];
+
+    run(queue(&names), 4, threads.handle(), work, done).await;
+
+    assert_eq!(seen.load(Ordering::SeqCst), 4);
+    assert_eq!(count.load(Ordering::SeqCst), 8);
+}
+
+#[tokio::test]
+async fn reconciles_that_run_at_the_stop_end_first() {
+    let threads = Threads::start(1).unwrap();
+    let stop = CancellationToken::new();
+    let (stopping, ended) = (stop.clone(), Arc::new(Mutex::new(Vec::new())));
+    let noted = ended.clone();
+    let work: Work = Box::new(move |key| {
+        let (stopping, noted) = (stopping.clone(), noted.clone());
+        Box::pin(async move {
+            stopping.cancel();
+            tokio::time::sleep(PAUSE).await;
+            lock(&noted).push(key.to_string());
+            None
+        })
+    });
+
+    run(queue(&["a", "b"]), 1, threads.handle(), work, stop).await;
+
+    assert_eq!(*lock(&ended), ["a"]);
+}
+
+#[tokio::test]
+async fn reconciles_are_dropped_at_their_await_when_the_workers_are() {
+    struct Dropped(Arc<AtomicUsize>);
+    impl Drop for Dropped {
+        fn drop(&mut self) {
+            self.0.fetch_add(1, Ordering::SeqCst);
+        }
+    }
+    let threads = Threads::start(2).unwrap();
+    let (dropped, begun) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)));
+    let (count, seen) = (dropped.clone(), begun.clone());
+    let work: Work = Box::new(move |_| {
+        let guard = Dropped(dropped.clone());
+        begun.fetch_add(1, Ordering::SeqCst);
+        Box::pin(async move {
+            let _guard = guard;
+            std::future::pending().await
+        })
+    });
+    let queue = queue(&["a", "b", "c"]);
+    let running = run(queue, 2, threads.handle(), work, CancellationToken::new());
+
+    assert!(tokio::time::timeout(PAUSE, running).await.is_err());
+
+    let start = Instant::now();
+    while count.load(Ordering::SeqCst) < 2 && start.elapsed() < Duration::from_secs(10) {
+        tokio::time::sleep(Duration::from_millis(1)).await;
+    }
+    assert_eq!(count.load(Ordering::SeqCst), 2);
+    assert_eq!(seen.load(Ordering::SeqCst), 2);
+}
+
+#[tokio::test]
+async fn a_reconcile_that_blocks_its_thread_delays_no_shutdown() {
+    let threads = Threads::start(1).unwrap();
+    threads
+        .handle()
+        .spawn(async { thread::sleep(Duration::from_secs(3600)) });
+    tokio::time::sleep(PAUSE).await;
+
+    let start = Instant::now();
+    drop(threads);
+
+    assert!(start.elapsed() < Duration::from_secs(10));
+}
