@@ -25,6 +25,7 @@ use kube::api::ObjectMeta;
 use kube::runtime::reflector::ObjectRef;
 use kube::runtime::watcher::{self, Event};
 use kube::{Client, Resource};
+use prometheus_client::metrics::counter::Counter;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use tokio::sync::watch;
@@ -119,6 +120,8 @@ struct Uses<K> {
     subscribers: Vec<Subscriber<K>>,
     /// Whether a subscriber or an index needs the objects themselves.
     needs_objects: bool,
+    /// The panics of `indexes` and `slim`.
+    panics: Counter,
 }
 
 type IndexFn<K> = Box<dyn Fn(&K) -> Vec<String> + Send>;
@@ -147,6 +150,7 @@ impl<K: Cached> Cache<K> {
             readers: Vec::new(),
             subscribers: Vec::new(),
             needs_objects: false,
+            panics: Counter::default(),
         };
         Self(Arc::new(Inner {
             kind,
@@ -420,6 +424,7 @@ impl<K: Cached> Inner<K> {
         for (number, keys) in uses.indexes.iter().enumerate() {
             let keys = guard(|| keys(&object)).unwrap_or_else(|panic| {
                 let resource = resource::<K>(&self.kind);
+                uses.panics.inc();
                 tracing::error!(resource, object = %key, panic, "the function of an index panicked");
                 Vec::new()
             });
@@ -438,6 +443,7 @@ impl<K: Cached> Inner<K> {
                 Ok(slimmed) => slimmed.map_or((), |text| received.slimmed(&text)),
                 Err(panic) => {
                     let resource = resource::<K>(&self.kind);
+                    uses.panics.inc();
                     tracing::error!(resource, object = %key, panic, "the function that slims objects panicked");
                 }
             }
@@ -454,6 +460,7 @@ impl<K: Cached> Inner<K> {
         let Some(selection) = lock(&self.selection).take() else {
             return;
         };
+        lock(&self.uses).panics = watches.panics::<K>(&self.kind);
         let mut skipped = watches.skipped::<K>(&self.kind);
         let noted = self.clone();
         let note = move |error: &str| {

@@ -147,12 +147,18 @@ impl<K: Cached> Controller<K> {
                 );
             })
         });
-        self.reads(cache)
+        self.with(cache)
     }
 
     /// Lets a reconcile read the objects of `cache` with [`Handle::get`], without being triggered by them.
     #[must_use]
-    pub fn reads<Other: Cached>(mut self, cache: Cache<Other>) -> Self {
+    pub fn reads<Other: Cached>(self, cache: Cache<Other>) -> Self {
+        cache.keep(|_| true);
+        self.with(cache)
+    }
+
+    /// Waits for the first list of `cache`, and hands it to each reconcile.
+    fn with<Other: Cached>(mut self, cache: Cache<Other>) -> Self {
         self.sources.push(cache.source());
         self.caches.insert(TypeId::of::<Other>(), Box::new(cache));
         self
@@ -161,7 +167,8 @@ impl<K: Cached> Controller<K> {
     /// Reconciles the objects that `mapper` returns, after each change of an object of `cache`: those that it returns
     /// for the new object, and those that it returned for the old one. An object that does not fit `Other` is skipped.
     ///
-    /// A reconcile can read the objects only if something keeps them, such as [`Cache::index`].
+    /// A reconcile can read the objects only if something keeps them, such as [`Controller::reads`] or
+    /// [`Cache::index`].
     #[must_use]
     pub fn watches<Other: Cached, I>(
         mut self,
@@ -201,7 +208,7 @@ impl<K: Cached> Controller<K> {
                 );
             })
         });
-        self.reads(cache)
+        self.with(cache)
     }
 
     /// Reconciles the objects that refer to an object of `cache` whenever that object is created, changed or deleted.

@@ -13,46 +13,32 @@
 //! compares the desired state with what exists, and writes the difference. It may run at any time and
 //! any number of times, so a second run in a row must change nothing.
 //!
-//! The result says when to run again:
-//! [`Action::await_change`](kube::runtime::controller::Action::await_change) after the next change, or
-//! [`Action::requeue`](kube::runtime::controller::Action::requeue) also after a delay. One object is
-//! never reconciled twice at the same time, and objects are reconciled one after another unless
-//! [`Controller::concurrency`](crate::Controller::concurrency) allows more.
+//! What it gets is a [`Handle`]: it can be used as the object, and reads and writes what belongs to it.
+//! The result says when to run again: [`Action::await_change`] after the next change, or
+//! [`Action::requeue`] also after a delay. One object is never reconciled twice at the same time, and
+//! objects are reconciled one after another unless [`Controller::concurrency`] allows more.
 //!
 //! ```no_run
-//! # use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
+//! # use k8s_openapi::{apimachinery::pkg::apis::meta::v1::Condition, jiff::Timestamp};
 //! # #[derive(kube::CustomResource, Clone, Debug, serde::Deserialize, schemars::JsonSchema, serde::Serialize)]
 //! # #[kube(group = "example.com", version = "v1", kind = "Greeting", namespaced, status = "GreetingStatus")]
 //! # struct GreetingSpec { text: String }
 //! # #[derive(Clone, Debug, Default, serde::Deserialize, schemars::JsonSchema, serde::Serialize)]
 //! # struct GreetingStatus { conditions: Vec<Condition> }
-//! # fn new_status(_: &Greeting, _: &Clock) -> Option<GreetingStatus> { None }
-//! use std::sync::Arc;
-//!
-//! use kbr_runtime::{Clock, Controller, Manager, apply_status};
-//! use kube::runtime::{controller::Action, watcher::Config};
-//! use kube::{Api, Client, ResourceExt};
-//!
-//! /// What every reconcile needs besides the object.
-//! struct Context { client: Client, clock: Clock }
+//! # fn new_status(_: &Greeting, _: Timestamp) -> GreetingStatus { GreetingStatus::default() }
+//! use kbr_runtime::{Action, Controller, Handle, Manager};
 //!
 //! fn register(manager: &mut Manager) {
-//!     let (client, clock) = (manager.client(), manager.clock());
-//!     let controller = Controller::new(Api::<Greeting>::all(client.clone()), Config::default());
-//!     let context = Context { client, clock };
-//!     manager.add("greeting", controller, reconcile, Arc::new(context));
+//!     let controller = Controller::new(manager.all());
+//!     manager.add("greeting", controller, reconcile);
 //! }
 //!
-//! async fn reconcile(greeting: Arc<Greeting>, context: Arc<Context>) -> kube::Result<Action> {
+//! async fn reconcile(greeting: Handle<Greeting>) -> kube::Result<Action> {
 //!     if greeting.metadata.deletion_timestamp.is_some() {
 //!         return Ok(Action::await_change());
 //!     }
 //!     // Create, update and delete here what `greeting.spec` asks for.
-//!     if let Some(status) = new_status(&greeting, &context.clock) {
-//!         let namespace = greeting.namespace().unwrap_or_default();
-//!         let api = Api::<Greeting>::namespaced(context.client.clone(), &namespace);
-//!         apply_status(&api, &greeting, "greeting", &status).await?;
-//!     }
+//!     greeting.status(&new_status(&greeting, greeting.now())).await?;
 //!     Ok(Action::await_change())
 //! }
 //! ```
@@ -61,52 +47,73 @@
 //! deletion, Kubernetes first deletes the objects that it owns, and a reconcile that recreates them
 //! keeps the deletion from ever completing.
 //!
+//! A reconcile that needs more than its object, such as settings from the command line or the client of
+//! another system, captures it:
+//!
+//! ```no_run
+//! # use k8s_openapi::api::core::v1::ConfigMap as Greeting;
+//! # use kbr_runtime::{Action, Controller, Handle, Manager};
+//! use std::sync::Arc;
+//!
+//! struct Settings { language: String }
+//!
+//! fn register(manager: &mut Manager, settings: Arc<Settings>) {
+//!     let controller = Controller::new(manager.all());
+//!     manager.add("greeting", controller, move |greeting| reconcile(greeting, settings.clone()));
+//! }
+//!
+//! async fn reconcile(greeting: Handle<Greeting>, settings: Arc<Settings>) -> kube::Result<Action> {
+//! #   let _ = (greeting, &settings.language);
+//!     // ...
+//!     Ok(Action::await_change())
+//! }
+//! ```
+//!
+//! [`Handle::api`] is kube's [`Api`](kube::Api) for objects of any kind in the namespace of the object, and
+//! [`Handle::client`] the client for everything else.
+//!
 //! # Owned objects
 //!
-//! An object that a reconcile creates gets an owner reference, from
-//! [`controller_owner_ref`](kube::Resource::controller_owner_ref). A change to the created object can
-//! then trigger a reconcile of its owner, and Kubernetes deletes it after its owner. The owner must be
-//! in the same namespace, or cluster-scoped.
+//! [`Controller::owns`] declares the kind of objects that a reconcile creates: a change of such an object
+//! triggers a reconcile of its owner, and the handle can read and write them.
 //!
-//! Give the object a fixed name, derived from the owner's. A generated name would create a second
-//! object if the reconcile ran again before its watch had shown the first.
+//! [`Handle::apply`] brings an object to its desired state: it creates or changes it, or sends no request
+//! if it is already in that state. It is a server-side apply of the fields that you set. All other fields
+//! are left to other writers. A Rust type writes a required field even if it is empty, such as the selector
+//! of a Deployment; fields that are `None` are not written. The object gets an owner reference, so that
+//! Kubernetes deletes it with its owner. The owner must be in the same namespace, or cluster-scoped.
 //!
-//! [`Owned::watch`] returns a cache of owned objects, which a controller keeps up to date and which
-//! triggers its reconciles. [`Owned::apply`] brings an object to its desired state: it creates or changes
-//! it, or sends no request if it is already in that state. It is a server-side apply of the fields that
-//! you set. All other fields are left to other writers, and an object with that name that the owner does
-//! not control is left alone: [`OwnedError::NameTaken`]. A Rust type writes a required field even if it is
-//! empty, such as the selector of a Deployment; fields that are `None` are not written.
+//! An object with that name that the owner does not control is left alone: [`OwnedError::NameTaken`].
+//! The owner is reconciled again when the name becomes free. Until then, say it in a condition: users do
+//! not read logs.
 //!
-//! [`Owned::prune`] deletes objects that the owner controls and no longer needs, such as one with an
-//! earlier name. [`Owned::of`] reads the existing objects, without a request, to count them or to copy
-//! something to the status. [`is_controlled_by`] tells whether the owner controls an object from
-//! elsewhere.
+//! Give the object a fixed name, derived from the owner's. An object with a generated name is not found
+//! again after a response that got lost.
+//!
+//! [`Handle::prune`] deletes objects that the owner controls and no longer needs, such as one with an
+//! earlier name. [`Handle::create`] is for objects that are never changed, such as a Job.
+//! [`Handle::owned`] reads the existing objects, without a request, to count them or to copy something to
+//! the status. [`is_controlled_by`] tells whether the owner controls an object from elsewhere.
 //!
 //! ```no_run
 //! # #[derive(kube::CustomResource, Clone, Debug, serde::Deserialize, schemars::JsonSchema, serde::Serialize)]
 //! # #[kube(group = "example.com", version = "v1", kind = "Greeting", namespaced)]
 //! # struct GreetingSpec { text: String }
-//! # use std::sync::Arc;
-//! # use kbr_runtime::{Controller, Manager, Owned, OwnedError};
-//! # use kube::{Api, Client, runtime::{controller::Action, watcher::Config}};
+//! # use kbr_runtime::{Action, Controller, Handle, Manager, OwnedError};
 //! use k8s_openapi::api::core::v1::ConfigMap;
 //! use kube::ResourceExt;
 //! use kube::api::ObjectMeta;
 //!
-//! struct Context { client: Client, config_maps: Owned<Greeting, ConfigMap> }
-//!
 //! fn register(manager: &mut Manager) {
-//!     let client = manager.client();
-//!     let config_maps = Owned::watch(Api::all(client.clone()), Config::default());
-//!     let controller = Controller::new(Api::<Greeting>::all(client.clone()), Config::default())
-//!         .owns_cached(&config_maps);
-//! #   let context = Context { client, config_maps };
-//! #   manager.add("greeting", controller, reconcile, Arc::new(context));
-//!     // ...
+//!     let controller = Controller::new(manager.all()).owns(manager.all::<ConfigMap>());
+//!     manager.add("greeting", controller, reconcile);
 //! }
 //!
-//! async fn reconcile(greeting: Arc<Greeting>, context: Arc<Context>) -> Result<Action, OwnedError> {
+//! // +kbr:rbac:groups=example.com,resources=greetings,verbs=list;watch
+//! // +kbr:rbac:groups=example.com,resources=greetings/finalizers,verbs=update
+//! // +kbr:rbac:groups=core,resources=configmaps,verbs=list;watch;create;patch;delete
+//!
+//! async fn reconcile(greeting: Handle<Greeting>) -> Result<Action, OwnedError> {
 //!     // Return here if the object is being deleted.
 //!     let wanted = ConfigMap {
 //!         metadata: ObjectMeta {
@@ -116,49 +123,144 @@
 //!         data: Some([("text".to_owned(), greeting.spec.text.clone())].into()),
 //!         ..ConfigMap::default()
 //!     };
-//!     let namespace = greeting.namespace().unwrap_or_default();
-//!     let api = Api::<ConfigMap>::namespaced(context.client.clone(), &namespace);
-//!     let maps = &context.config_maps;
-//!     let applied = maps.apply(&api, &greeting, "greeting", &wanted).await?;
-//!     maps.prune(&api, &greeting, &[applied]).await?;
+//!     let applied = greeting.apply(&wanted).await?;
+//!     greeting.prune(&[applied]).await?;
 //!     Ok(Action::await_change())
 //! }
 //! ```
 //!
-//! [`Controller::owns`](crate::Controller::owns) is enough for a reconcile that neither reads owned
-//! objects nor skips writes: it applies with `Api::patch` each time, and nothing is cached. If you write
-//! with calls other than those of `Owned`, record the result with [`Owned::insert`] and [`Owned::remove`],
-//! so that the next reconcile sees it even before the watch shows it.
+//! `get` on the owned kind is not needed. `update` on `greetings/finalizers` is: a foreground deletion of the
+//! owner waits for the object (`blockOwnerDeletion`), and clusters with the admission plugin
+//! `OwnerReferencesPermissionEnforcement`, such as OpenShift, ask for that right.
+//!
+//! Of the objects of others only the names, versions and owners are kept in memory. A cache with a selector
+//! must not leave them out: otherwise a taken name is an error of the API server each time.
+//!
+//! # Own writes
+//!
+//! Caches are fed by watches, which show a write a moment later. What was written through a [`Handle`] is
+//! put into the cache at once, from the response. So the next read and the next reconcile see it, and no
+//! reconcile has to check whether its own last write has arrived.
+//!
+//! This holds for one process. What others write, including an earlier process of the same operator, is
+//! seen when the watch shows it. Use a precondition where acting on an older state does harm: a fixed name, or
+//! a resource version, as [`Handle::apply`] and [`Handle::status`] do. For a write with kube's own
+//! [`Api`](kube::Api), [`Cache::insert`] puts the response into the cache.
+//!
+//! # Caches and indexes
+//!
+//! [`Manager::all`] returns the [`Cache`] of a kind. There is one for each kind, with one watch, and
+//! controllers, tasks and webhooks share it; [`Manager::namespaced`] is the same for one namespace.
+//! [`Manager::cache`] has a watch of its own, for what a selector selects, and [`Manager::cache_of`] is for
+//! kinds that are known only at run time (`DynamicObject`).
+//!
+//! [`Controller::reads`] lets a reconcile read the objects of a cache with [`Handle::get`] without being
+//! triggered by them. [`Cache::index`] finds objects by what you like. No read sends a request.
+//!
+//! ```no_run
+//! # #[derive(kube::CustomResource, Clone, Debug, serde::Deserialize, schemars::JsonSchema, serde::Serialize)]
+//! # #[kube(group = "example.com", version = "v1", kind = "Greeting", namespaced)]
+//! # struct GreetingSpec { style: String, node: String }
+//! # use kbr_runtime::{Action, Cache, Controller, Handle, Manager};
+//! use k8s_openapi::api::core::v1::{ConfigMap, Pod};
+//!
+//! fn register(manager: &mut Manager) {
+//!     let pods = manager.all::<Pod>();
+//!     pods.index("node", |pod| pod.spec.iter().flat_map(|spec| spec.node_name.clone()).collect());
+//!     let controller = Controller::new(manager.all())
+//!         .reads(manager.all::<ConfigMap>())
+//!         .reads(pods.clone());
+//!     manager.add("greeting", controller, move |greeting| reconcile(greeting, pods.clone()));
+//! }
+//!
+//! async fn reconcile(greeting: Handle<Greeting>, pods: Cache<Pod>) -> kube::Result<Action> {
+//!     // In the namespace of the Greeting.
+//!     let style = greeting.get::<ConfigMap>(&greeting.spec.style);
+//!     let pods = pods.by("node", &greeting.spec.node);
+//!     tracing::info!(is_plain = style.is_none(), pods = pods.len(), "read");
+//!     Ok(Action::await_change())
+//! }
+//! ```
+//!
+//! A reconcile begins only when all caches of its controller have been listed, so an object that is not in a
+//! cache does not exist, or is newer than what the watch has shown.
+//!
+//! A webhook or a task reads from a cache for which it calls [`Cache::on_every_replica`]; otherwise a cache is
+//! filled where its controller runs.
+//!
+//! # Objects of owned objects
+//!
+//! The pods of a StatefulSet that a Greeting owns are controlled by the StatefulSet, and
+//! [`Controller::owns`] does not follow them. Label them in the pod template, and let
+//! [`Controller::watches`] map each pod to its Greeting. An index finds the pods again.
+//!
+//! ```no_run
+//! # #[derive(kube::CustomResource, Clone, Debug, serde::Deserialize, schemars::JsonSchema, serde::Serialize)]
+//! # #[kube(group = "example.com", version = "v1", kind = "Greeting", namespaced)]
+//! # struct GreetingSpec { text: String }
+//! # use kbr_runtime::{Action, Cache, Controller, Handle, Manager, OwnedError};
+//! use k8s_openapi::api::apps::v1::StatefulSet;
+//! use k8s_openapi::api::core::v1::Pod;
+//! use kbr_runtime::is_controlled_by;
+//! use kube::runtime::reflector::ObjectRef;
+//! use kube::runtime::watcher::Config;
+//! use kube::{Api, ResourceExt};
+//!
+//! /// The label of the pods, with the name of their Greeting.
+//! const LABEL: &str = "example.com/greeting";
+//!
+//! fn greeting_of(pod: &Pod) -> Option<ObjectRef<Greeting>> {
+//!     let name = pod.labels().get(LABEL)?;
+//!     Some(ObjectRef::new(name).within(&pod.namespace()?))
+//! }
+//!
+//! fn register(manager: &mut Manager) {
+//!     // Only the pods with the label are kept.
+//!     let pods = manager.cache(Api::all(manager.client()), Config::default().labels(LABEL));
+//!     pods.index("greeting", |pod| greeting_of(pod).map(|owner| owner.to_string()).into_iter().collect());
+//!     let controller = Controller::new(manager.all())
+//!         .owns(manager.all::<StatefulSet>())
+//!         .watches(pods.clone(), greeting_of);
+//!     manager.add("greeting", controller, move |greeting| reconcile(greeting, pods.clone()));
+//! }
+//!
+//! async fn reconcile(greeting: Handle<Greeting>, pods: Cache<Pod>) -> Result<Action, OwnedError> {
+//!     let sets = greeting.owned::<StatefulSet>()?;
+//!     let mut pods = pods.by("greeting", &ObjectRef::from_obj(&*greeting).to_string());
+//!     // Anybody can write a label.
+//!     pods.retain(|pod| sets.iter().any(|set| is_controlled_by(&**pod, &**set)));
+//!     // ...
+//!     Ok(Action::await_change())
+//! }
+//! ```
 //!
 //! # Objects that are mentioned
 //!
 //! A spec may refer to an object that is not owned, such as a Secret that the user has created.
-//! [`Controller::references`](crate::Controller::references) reconciles every object that refers to
-//! it when it is created, changed or deleted. You say what an object refers to; the controller
-//! keeps the index.
+//! [`Controller::references`] reconciles every object that refers to it when it is created, changed or
+//! deleted. You say what an object refers to; the controller keeps the index.
 //!
 //! ```no_run
 //! # #[derive(kube::CustomResource, Clone, Debug, serde::Deserialize, schemars::JsonSchema, serde::Serialize)]
 //! # #[kube(group = "example.com", version = "v1", kind = "Greeting", namespaced)]
 //! # struct GreetingSpec { secret: Option<String> }
-//! # use {kbr_runtime::Controller, kube::{Api, Client, runtime::watcher::Config}};
+//! # use kbr_runtime::{Controller, Manager};
 //! use k8s_openapi::api::core::v1::Secret;
 //! use kube::runtime::reflector::ObjectRef;
 //!
-//! fn controller(client: Client) -> Controller<Greeting> {
-//!     let secrets = Api::<Secret>::all(client.clone());
-//!     Controller::new(Api::<Greeting>::all(client), Config::default())
+//! fn controller(manager: &mut Manager) -> Controller<Greeting> {
+//!     Controller::new(manager.all::<Greeting>())
 //!         // In the namespace of the Greeting, as the reference names no other.
-//!         .references(secrets, Config::default(), |greeting| {
+//!         .references(manager.metadata::<Secret>(), |greeting| {
 //!             let name = greeting.spec.secret.as_deref();
 //!             name.map(ObjectRef::new)
 //!         })
 //! }
 //! ```
 //!
-//! Only metadata is watched, and the reconcile reads the Secret itself. The role must still allow `list`
-//! and `watch` of Secrets, which allows reading all of them: if they are in one namespace, watch only
-//! that one and use a Role there.
+//! Only metadata is watched, and the reconcile reads the Secret itself, with
+//! `greeting.api::<Secret>().get(name)`. The role must still allow `list` and `watch` of Secrets, which
+//! allows reading all of them: if they are in one namespace, watch only that one and use a Role there.
 //!
 //! # A finalizer
 //!
@@ -170,51 +272,54 @@
 //! ```no_run
 //! # use k8s_openapi::api::core::v1::ConfigMap as Greeting;
 //! # #[derive(Debug, thiserror::Error)] #[error("no answer")] struct Error;
-//! # struct Context { client: Client }
-//! # async fn publish(_: &Greeting) -> Result<Action, Error> { Ok(Action::await_change()) }
-//! # async fn withdraw(_: &Greeting) -> Result<Action, Error> { Ok(Action::await_change()) }
-//! # use std::sync::Arc;
-//! # use kube::{Api, Client, ResourceExt, runtime::controller::Action};
+//! # async fn publish(_: &Greeting) -> Result<(), Error> { Ok(()) }
+//! # async fn withdraw(_: &Greeting) -> Result<(), Error> { Ok(()) }
+//! # use kbr_runtime::{Action, Handle};
+//! use kube::runtime::controller;
 //! use kube::runtime::finalizer::{self, Event, finalizer};
 //!
 //! type Outcome = Result<Action, finalizer::Error<Error>>;
 //!
-//! async fn reconcile(greeting: Arc<Greeting>, context: Arc<Context>) -> Outcome {
-//!     let namespace = greeting.namespace().unwrap_or_default();
-//!     let api = Api::<Greeting>::namespaced(context.client.clone(), &namespace);
-//!     finalizer(&api, "example.com/greeting", greeting, |event| async {
+//! async fn reconcile(greeting: Handle<Greeting>) -> Outcome {
+//!     let (api, object) = (greeting.api(), greeting.object());
+//!     finalizer(&api, "example.com/greeting", object, |event| async {
 //!         match event {
-//!             Event::Apply(greeting) => publish(&greeting).await,
+//!             // The handle can be used here as well.
+//!             Event::Apply(greeting) => publish(&greeting).await?,
 //!             // May run more than once, and for what was never published.
-//!             Event::Cleanup(greeting) => withdraw(&greeting).await,
+//!             Event::Cleanup(greeting) => withdraw(&greeting).await?,
 //!         }
+//!         // What this says is not used.
+//!         Ok(controller::Action::await_change())
 //!     })
-//!     .await
+//!     .await?;
+//!     Ok(Action::await_change())
 //! }
 //! ```
 //!
 //! This replaces the check of the deletion timestamp. The role needs `patch` on the kind.
 //!
-//! Adding the finalizer is a separate update, and `Apply` is called in the reconcile that it triggers.
-//! A filter on the generation drops that update, since the generation counts changes to the spec and
-//! not to the metadata: the object would wait for its first `Apply` until somebody changed it. If you
-//! filter, let changes to finalizers through as well:
+//! # Predicates
+//!
+//! By default each change of an object triggers a reconcile, also one of its status. With
+//! [`Controller::predicates`] it does so only if what the predicate looks at has changed. Changes of what
+//! the object owns or refers to, and the first list, trigger in any case.
 //!
 //! ```no_run
-//! # use {k8s_openapi::api::core::v1::ConfigMap as Greeting, kbr_runtime::Controller, kube::Api};
-//! use kube::runtime::watcher::{Config, watcher};
-//! use kube::runtime::{Predicate, PredicateConfig, WatchStreamExt, predicates, reflector};
+//! # use k8s_openapi::api::core::v1::ConfigMap as Greeting;
+//! # use kbr_runtime::{Controller, Manager};
+//! use kube::runtime::{Predicate, predicates};
 //!
-//! # fn controller(api: Api<Greeting>) -> Controller<Greeting> {
-//! let (store, writer) = reflector::store();
-//! let filter = predicates::generation.combine(predicates::finalizers);
-//! let changed = watcher(api, Config::default())
-//!     .reflect(writer)
-//!     .applied_objects()
-//!     .predicate_filter(filter, PredicateConfig::default());
-//! Controller::for_stream(changed, store)
+//! # fn controller(manager: &mut Manager) -> Controller<Greeting> {
+//! Controller::new(manager.all())
+//!     .predicates(predicates::generation.combine(predicates::finalizers))
 //! # }
 //! ```
+//!
+//! The generation counts changes to the spec and the deletion, and not those to the metadata. An operator
+//! with a finalizer adds it in a first reconcile, and is called with `Apply` in the reconcile that this
+//! triggers: without `predicates::finalizers`, that change is dropped, and the object waits until somebody
+//! changes it. An operator with [`Controller::pausable`] must let annotations through in the same way.
 //!
 //! # Conditions and the status
 //!
@@ -223,49 +328,52 @@
 //! conditions to the same object, so apply only your own, and all of them each time: a condition that
 //! you applied before and now omit is removed.
 //!
-//! Write nothing when nothing has changed. A write triggers another reconcile, so a status that
-//! differs each time, such as one with the current time or a changing error text, is written again
-//! and again, endlessly.
+//! [`Handle::status`] writes nothing if the object already has the status. A write triggers another
+//! reconcile, so a status that differs each time, such as one with the current time or a changing error
+//! text, is written again and again, endlessly. Start from your own old conditions, so that
+//! `lastTransitionTime` stays.
 //!
 //! ```
 //! # #[derive(kube::CustomResource, Clone, Debug, serde::Deserialize, schemars::JsonSchema, serde::Serialize)]
 //! # #[kube(group = "example.com", version = "v1", kind = "Greeting", namespaced, status = "GreetingStatus")]
 //! # struct GreetingSpec { text: String }
 //! use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
-//! use kbr_runtime::Clock;
+//! use k8s_openapi::jiff::{SignedDuration, Timestamp};
 //! use kbr_runtime::conditions::{self, ConditionStatus};
 //!
 //! #[derive(Clone, Debug, Default, serde::Deserialize, schemars::JsonSchema, serde::Serialize)]
+//! # #[derive(PartialEq)]
 //! struct GreetingStatus {
 //!     // `kbr manifests` adds this to the CRD by itself.
 //!     #[schemars(extend("x-kubernetes-list-type" = "map", "x-kubernetes-list-map-keys" = ["type"]))]
 //!     conditions: Vec<Condition>,
 //! }
 //!
-//! /// The status to apply, or `None` if the object has it already.
-//! fn new_status(greeting: &Greeting, clock: &Clock) -> Option<GreetingStatus> {
+//! /// The status to apply: `greeting.status(&new_status(&greeting, greeting.now()))`.
+//! fn new_status(greeting: &Greeting, now: Timestamp) -> GreetingStatus {
 //!     let mut status = greeting.status.clone().unwrap_or_default();
 //!     status.conditions = conditions::of_types(&status.conditions, &["Ready"]);
 //!     let (yes, generation) = (ConditionStatus::True, greeting.metadata.generation);
-//!     let ready = conditions::new("Ready", yes, "Published", generation, clock.now());
-//!     conditions::set(&mut status.conditions, ready).then_some(status)
+//!     let ready = conditions::new("Ready", yes, "Published", generation, now);
+//!     conditions::set(&mut status.conditions, ready);
+//!     status
 //! }
 //!
 //! let mut greeting = Greeting::new("hello", GreetingSpec { text: "Hello".to_owned() });
-//! greeting.status = new_status(&greeting, &Clock::system());
-//! assert!(greeting.status.is_some());
-//! assert!(new_status(&greeting, &Clock::system()).is_none());
+//! let now = Timestamp::now();
+//! greeting.status = Some(new_status(&greeting, now));
+//! let later = now + SignedDuration::from_hours(1);
+//! assert_eq!(Some(new_status(&greeting, later)), greeting.status);
 //! ```
 //!
 //! The list type `map` with the key `type` makes each condition a field with its own field manager.
-//! Without it, the list is one field, and [`apply_status`](crate::apply_status) replaces the
-//! conditions of other controllers.
+//! Without it, the list is one field, and a write replaces the conditions of other controllers.
 //!
 //! # Errors and retries
 //!
-//! A reconcile that fails, panics or takes longer than [`Controller::timeout`](crate::Controller::timeout)
-//! is logged and runs again after a delay that doubles with each consecutive failure, from 5 ms to 1000 s,
-//! or after the delay that the API server asks for. A rejected write, such as a 409 Conflict, needs no
+//! A reconcile that fails, panics or takes longer than [`Controller::timeout`] is logged and runs again after
+//! a delay that doubles with each consecutive failure, from 5 ms to 1000 s ([`Controller::rate_limit`]), or
+//! after the delay that the API server asks for. A rejected write, such as a 409 Conflict, needs no
 //! other handling. The client does not retry requests by itself, and gives up on a request that gets no
 //! response within 60 seconds, the time that an API server allows itself (`--request-timeout`).
 //!
@@ -278,11 +386,10 @@
 //!
 //! ```no_run
 //! # use k8s_openapi::api::core::v1::ConfigMap as Greeting;
-//! # struct Context;
 //! # async fn publish(_: &Greeting) -> Result<bool, kube::Error> { Ok(true) }
-//! # use std::{sync::Arc, time::Duration};
-//! # use kube::runtime::controller::Action;
-//! use kbr_runtime::Retry;
+//! use std::time::Duration;
+//!
+//! use kbr_runtime::{Action, Handle, Retry};
 //!
 //! #[derive(Debug, thiserror::Error)]
 //! enum Error {
@@ -292,7 +399,7 @@
 //!     Publish(#[from] kube::Error),
 //! }
 //!
-//! async fn reconcile(greeting: Arc<Greeting>, _: Arc<Context>) -> Result<Action, Error> {
+//! async fn reconcile(greeting: Handle<Greeting>) -> Result<Action, Error> {
 //!     if greeting.data.is_none() {
 //!         // Logged once, and not retried.
 //!         return Err(Retry::never("there is no text").into());
@@ -319,121 +426,86 @@
 //! or an object may be older than a field that the type requires. Such an object does not block others:
 //! it is logged with the field, reported in an event with the reason `Unreadable`, and not reconciled
 //! until it can be read. The metric `kbr_unreadable_objects` counts such objects; of their events at most a
-//! thousand wait to be published, and the rest are left out. [`Owned::of`](crate::Owned::of) returns an
-//! error for the owner of such an object. Give each new field of a type a default (`#[serde(default)]` or `Option`): objects that were
-//! stored earlier do not have it.
+//! thousand wait to be published, and the rest are left out. [`Handle::owned`] returns an error for the owner
+//! of such an object. Give each new field of a type a default (`#[serde(default)]` or `Option`): objects that
+//! were stored earlier do not have it.
 //!
 //! # Objects that are paused
 //!
-//! With [`Controller::pausable`](crate::Controller::pausable) anyone who may write an object can make
-//! the operator leave it alone, to fix something manually: while the annotation that you name is
-//! `true`, the object is not reconciled. Its deletion is still handled.
+//! With [`Controller::pausable`] anyone who may write an object can make the operator leave it alone, to fix
+//! something manually: while the annotation that you name is `true`, the object is not reconciled. Its
+//! deletion is still handled.
 //!
 //! ```no_run
-//! # #[derive(kube::CustomResource, Clone, Debug, serde::Deserialize, schemars::JsonSchema, serde::Serialize)]
-//! # #[kube(group = "example.com", version = "v1", kind = "Greeting", namespaced)]
-//! # struct GreetingSpec { text: String }
-//! # use {kbr_runtime::Controller, kube::{Api, Client, runtime::watcher::Config}};
-//! fn controller(client: Client) -> Controller<Greeting> {
-//!     Controller::new(Api::<Greeting>::all(client), Config::default())
-//!         .pausable("example.com/paused")
+//! # use k8s_openapi::api::core::v1::ConfigMap as Greeting;
+//! # use kbr_runtime::{Controller, Manager};
+//! fn controller(manager: &mut Manager) -> Controller<Greeting> {
+//!     Controller::new(manager.all()).pausable("example.com/paused")
 //! }
 //! ```
 //!
 //! The condition `Paused` reports this, if the kind has `status.conditions`. The role must allow `patch`
-//! of the status, as for [`apply_status`](crate::apply_status). A paused object is not corrected, and
-//! others may change or delete its owned objects in the meantime; when it is resumed, it is reconciled
-//! at once.
+//! of the status, as for [`Handle::status`]. A paused object is not corrected, and others may change or
+//! delete its owned objects in the meantime; when it is resumed, it is reconciled at once.
 //!
 //! # The order of reconciles
 //!
 //! At startup every object is reconciled, which takes a while with thousands of them. An object that is
-//! created or changed in the meantime goes first: it waits only for running reconciles and for every
-//! fourth turn, which goes to the older objects, so that they all get their turn however much changes. The
-//! same holds for the objects that a watch lists when it starts over. Changed objects are reconciled first
-//! come, first served. kube, which runs the reconciles, gets one object in advance, or as many as take two
-//! milliseconds: these are no longer overtaken.
+//! created or changed in the meantime goes first: it waits only for running reconciles, for objects that
+//! were changed before it, and for every fourth turn, which goes to the older objects, so that they all get
+//! their turn however much changes. The same holds for the objects that a watch lists when it starts over.
 //!
-//! Requeued objects compete with both when their delay is over. With
-//! [`Controller::debounce`](crate::Controller::debounce) or without a concurrency limit, there is no
-//! order.
+//! An object whose delay is over counts as changed at that time. Within both groups it is first come, first
+//! served, so nothing starves. With [`Controller::debounce`], a changed object waits until it has been quiet.
+//!
+//! # Reconciles that block
+//!
+//! Each reconcile is a task on threads that are for reconciles only: one for each that may run at the same
+//! time, and one more. So a reconcile may compute, or call a library that blocks: other reconciles, watches,
+//! probes, webhooks and the Lease go on. It still occupies a place of [`Controller::concurrency`], and
+//! [`Controller::timeout`] can end it only at its next `await`.
+//!
+//! A panic concerns only the object for which it happened. This also holds for the functions given to
+//! [`Controller::watches`], [`Controller::references`], [`Controller::predicates`], [`Cache::index`] and
+//! [`Cache::slim`]: the panic is logged and counted, the other objects are handled as usual, and this object
+//! triggers nothing, keeps its references, is reconciled, is in no index, or is kept whole.
 //!
 //! # What is kept in memory
 //!
-//! A controller keeps each of its objects, and [`Owned`](crate::Owned) each object that one of them controls,
-//! as the JSON that the API server sent, without `metadata.managedFields`, and parses it again when a
-//! reconcile needs it. The Rust type would need several times the memory, since it reserves space for every
-//! field that could be set: an object with a pod template takes 2 to 3 KB instead of 7 to 8. Parsing takes a
-//! few microseconds, while a request takes milliseconds.
+//! A cache keeps the objects that somebody reads: all of those of [`Controller::new`],
+//! [`Controller::reads`], [`Cache::index`] and [`Cache::on_every_replica`], and of those of
+//! [`Controller::owns`] the ones that an object of the controller controls. Of all others it keeps the name,
+//! the version and the owners.
 //!
-//! [`Owned::watch_with`](crate::Owned::watch_with) leaves out what is never read. Objects that are only
-//! watched for changes ([`Controller::owns`](crate::Controller::owns),
-//! [`Controller::references`](crate::Controller::references)) are not kept.
-//! [`Controller::for_stream`](crate::Controller::for_stream) keeps only what your store keeps.
+//! An object is kept as the JSON that the API server sent, without `metadata.managedFields`, and parsed again
+//! when a reconcile needs it. The Rust type would need several times the memory, since it reserves space for
+//! every field that could be set: an object with a pod template takes 2 to 3 KB instead of 7 to 8. Parsing
+//! takes a few microseconds, while a request takes milliseconds.
+//!
+//! [`Cache::slim`] leaves out what is never read.
 //!
 //! # Events
 //!
-//! [`Manager::recorder`](crate::Manager::recorder) is kube's
-//! [`Recorder`](kube::runtime::events::Recorder), one for each controller name, so that a repeated event
-//! increases the count of the existing one. The role must allow `create` and `patch` of `events` in
+//! [`Handle::event`] publishes an event about the object, which `kubectl describe` shows. Nothing fails
+//! without it: an error is only logged. The role must allow `create` and `patch` of `events` in
 //! `events.k8s.io`.
 //!
 //! ```no_run
 //! # use k8s_openapi::api::core::v1::ConfigMap as Greeting;
-//! # use kbr_runtime::Manager;
-//! use kube::Resource;
-//! use kube::runtime::events::{Event, EventType, Recorder};
-//!
-//! struct Context { recorder: Recorder }
-//!
-//! fn context(manager: &mut Manager) -> Context {
-//!     Context { recorder: manager.recorder("greeting") }
-//! }
+//! # use kbr_runtime::Handle;
+//! use kube::runtime::events::EventType;
 //!
 //! // +kbr:rbac:groups=events.k8s.io,resources=events,verbs=create;patch
 //!
-//! async fn refused(greeting: &Greeting, context: &Context) {
-//!     let event = Event {
-//!         type_: EventType::Warning,
-//!         reason: "Refused".to_owned(),
-//!         action: "Publish".to_owned(),
-//!         note: Some("the other system does not take this text".to_owned()),
-//!         secondary: None,
-//!     };
-//!     // An event is a courtesy: nothing fails without it.
-//!     if let Err(error) = context.recorder.publish(&event, &greeting.object_ref(&())).await {
-//!         tracing::warn!(%error, "event not published");
-//!     }
+//! async fn refused(greeting: &Handle<Greeting>) {
+//!     let note = "the other system does not take this text";
+//!     greeting.event(EventType::Warning, "Refused", note).await;
 //! }
 //! ```
 //!
-//! The first note is kept. Events with different notes need different reasons, or different
-//! `secondary` objects.
-//!
-//! # Stale reads
-//!
-//! The object that a reconcile gets comes from a watch, which may not show the last write yet. Where
-//! acting on stale state does harm, check [`Expectations`] first. If they are not satisfied, requeue
-//! shortly. Owned objects have [`Owned::insert`](crate::Owned::insert) for the same purpose.
-//!
-//! ```no_run
-//! # use k8s_openapi::api::core::v1::ConfigMap as Greeting;
-//! # use std::{sync::Arc, time::Duration};
-//! # use kbr_runtime::{Expectations, apply_status};
-//! # use kube::{Api, runtime::controller::Action};
-//! struct Context { api: Api<Greeting>, expectations: Expectations<Greeting> }
-//!
-//! async fn reconcile(greeting: Arc<Greeting>, context: Arc<Context>) -> kube::Result<Action> {
-//!     if !context.expectations.satisfied_by(&greeting) {
-//!         return Ok(Action::requeue(Duration::from_secs(1)));
-//!     }
-//!     // ...
-//! #   let status = ();
-//!     let written = apply_status(&context.api, &greeting, "greeting", &status).await?;
-//!     context.expectations.expect(&written);
-//!     Ok(Action::await_change())
-//! }
-//! ```
+//! A repeated event increases the count of the existing one, whose note is kept. Events with different
+//! notes need different reasons. [`Manager::recorder`] is for everything else: it is kube's
+//! [`Recorder`](kube::runtime::events::Recorder), one for each controller name.
 //!
 //! # Several replicas
 //!
@@ -457,8 +529,32 @@
 //! A leader that cannot renew the Lease for 10 s exits with code 1, at the latest two seconds later, even if
 //! a reconcile blocks its thread. It starts no request in that time, not even if it was suspended and resumes
 //! later. Data that it handed to the kernel before may still
-//! arrive. So a reconcile should write with the resource version that it has read, as
-//! [`apply_status`](crate::apply_status) does, and create objects with fixed names.
+//! arrive. So a reconcile should write with the resource version that it has read, as [`Handle::status`] and
+//! [`Handle::apply`] do, and create objects with fixed names.
+//!
+//! # A warm standby, and controllers that need no lead
+//!
+//! A replica that does not lead fills no caches for its controllers. When it takes over, it lists
+//! everything first, which takes seconds with thousands of objects. With [`Controller::warm`] the caches are
+//! kept up to date before that, and the new leader begins at once. The standby then needs as much memory and
+//! as many watches as the leader.
+//!
+//! A controller with [`Controller::needs_leader`]`(false)` runs on each replica, for example to keep
+//! something up to date in the memory of the process. Two replicas reconcile the same object at the same
+//! time, so it should write nothing to the cluster.
+//!
+//! ```no_run
+//! # use k8s_openapi::api::core::v1::{ConfigMap as Greeting, Secret};
+//! # use kbr_runtime::{Action, Controller, Handle, Manager};
+//! # async fn reconcile(_: Handle<Greeting>) -> kube::Result<Action> { Ok(Action::await_change()) }
+//! # async fn load(_: Handle<Secret>) -> kube::Result<Action> { Ok(Action::await_change()) }
+//! fn register(manager: &mut Manager) {
+//!     let greetings = Controller::new(manager.all()).warm(true);
+//!     manager.add("greeting", greetings, reconcile);
+//!     let keys = Controller::new(manager.all::<Secret>()).needs_leader(false);
+//!     manager.add("keys", keys, load);
+//! }
+//! ```
 //!
 //! # The stop
 //!
@@ -478,27 +574,19 @@
 //!
 //! ```no_run
 //! # use k8s_openapi::api::core::v1::{ConfigMap, Secret as Greeting};
-//! # use std::sync::Arc;
-//! # use kbr_runtime::{Controller, Manager, Owned};
-//! # use kube::{Api, Client, runtime::{controller::Action, watcher::Config}};
-//! # struct Context { client: Client, config_maps: Owned<Greeting, ConfigMap> }
-//! # async fn reconcile(_: Arc<Greeting>, _: Arc<Context>) -> kube::Result<Action> { Ok(Action::await_change()) }
+//! # use kbr_runtime::{Action, Controller, Handle, Manager};
+//! # async fn reconcile(_: Handle<Greeting>) -> kube::Result<Action> { Ok(Action::await_change()) }
 //! fn register(manager: &mut Manager) {
 //!     for namespace in manager.namespaces() {
-//!         let client = manager.client();
-//!         let config_maps = Api::namespaced(client.clone(), &namespace);
-//!         let config_maps = Owned::watch(config_maps, Config::default());
-//!         let greetings = Api::<Greeting>::namespaced(client.clone(), &namespace);
-//!         let controller = Controller::new(greetings, Config::default()).owns_cached(&config_maps);
-//!         let context = Context { client, config_maps };
-//!         manager.add("greeting", controller, reconcile, Arc::new(context));
+//!         let controller = Controller::new(manager.namespaced(&namespace))
+//!             .owns(manager.namespaced::<ConfigMap>(&namespace));
+//!         manager.add("greeting", controller, reconcile);
 //!     }
 //! }
 //! ```
 //!
-//! They come from `$WATCH_NAMESPACE`, separated by commas. Each controller has its own watch, its own cache
-//! and its own workers: [`Controller::concurrency`](crate::Controller::concurrency) applies to each. Its
-//! context holds what belongs to its namespace. In logs and metrics, the controllers share a name.
+//! They come from `$WATCH_NAMESPACE`, separated by commas. Each controller has its own watches and its own
+//! workers: [`Controller::concurrency`] applies to each. In logs and metrics, the controllers share a name.
 //!
 //! No request is for the whole cluster, so a Role in each namespace is enough. It must also allow `get` of
 //! `namespaces`, which in a Role allows reading its own namespace: at startup the manager reads each
@@ -512,21 +600,21 @@
 //! `leader_election_master_status` and `process_*`. Dashboards and alerts for them work unchanged. The
 //! differences:
 //!
-//! - `workqueue_depth` and `workqueue_queue_duration_seconds` cover objects that wait after a change. Only
-//!   kube knows when a requeued or retried object is due; such an object is counted in
-//!   `workqueue_adds_total` when its reconcile starts.
+//! - `controller_runtime_reconcile_panics_total` also counts the panics of a controller's mappers, predicates
+//!   and functions that find references.
 //! - `controller_runtime_max_concurrent_reconciles` is 0 for a controller without a limit.
 //! - `certwatcher_read_certificate_total` increases when the files of a certificate have changed.
 //! - `rest_client_requests_total` counts the requests of [`Manager::client`](crate::Manager::client),
 //!   without those for the Lease and for reviews.
 //!
-//! Two gauges have no counterpart there. Both have the label `resource`, such as `jobs.batch`, and are worth an
-//! alert when they stay above 0:
+//! Three metrics have no counterpart there. They have the label `resource`, such as `jobs.batch`, and are worth
+//! an alert when they stay above 0, or grow:
 //!
 //! - `kbr_failing_watches`: the watches of the resource that have failed, and whose next request the API
 //!   server has not accepted yet. A role may lack `watch`, or the CRD may not be installed.
 //! - `kbr_unreadable_objects`: the objects that do not fit their Rust type and are skipped. An object counts
 //!   once for each watch that has it.
+//! - `kbr_cache_panics_total`: the panics of the functions that index or slim the objects of a cache.
 //!
 //! [`Metrics::register`](crate::Metrics::register) adds a metric of your own:
 //!
@@ -639,30 +727,28 @@
 //!
 //! # Time
 //!
-//! Use the manager's [`Clock`] instead of the system's, so that a test can set the time instead of
-//! waiting. [`Clock::changes`](crate::Clock::changes) then triggers a reconcile of all objects; with
+//! Use [`Handle::now`], or the manager's [`Clock`], instead of the system's, so that a test can set the time
+//! instead of waiting. [`Clock::changes`](crate::Clock::changes) then triggers a reconcile of all objects; with
 //! the system's clock it never does.
 //!
 //! ```no_run
 //! # use k8s_openapi::api::core::v1::ConfigMap as Greeting;
-//! # use std::{sync::Arc, time::Duration};
-//! # use kbr_runtime::{Clock, Controller, Manager};
-//! # use kube::{Api, runtime::{controller::Action, watcher::Config}};
+//! # use std::time::Duration;
+//! # use kbr_runtime::{Action, Clock, Controller, Handle, Manager};
 //! use k8s_openapi::jiff::{SignedDuration, Timestamp};
 //!
 //! fn register(manager: &mut Manager) {
-//!     let clock = manager.clock();
-//!     let controller = Controller::new(Api::<Greeting>::all(manager.client()), Config::default())
-//!         .reconcile_all_on(clock.changes());
-//!     manager.add("greeting", controller, reconcile, Arc::new(clock));
+//!     let changes = manager.clock().changes();
+//!     let controller = Controller::new(manager.all()).reconcile_all_on(changes);
+//!     manager.add("greeting", controller, reconcile);
 //! }
 //!
-//! async fn reconcile(greeting: Arc<Greeting>, clock: Arc<Clock>) -> kube::Result<Action> {
+//! async fn reconcile(greeting: Handle<Greeting>) -> kube::Result<Action> {
 //!     let Some(created) = &greeting.metadata.creation_timestamp else {
 //!         return Ok(Action::await_change());
 //!     };
 //!     let due = created.0 + SignedDuration::from_hours(1);
-//!     match Duration::try_from(due.duration_since(clock.now())) {
+//!     match Duration::try_from(due.duration_since(greeting.now())) {
 //!         Ok(wait) if !wait.is_zero() => Ok(Action::requeue(wait)),
 //!         // Do here what is due.
 //!         _ => Ok(Action::await_change()),
@@ -820,15 +906,124 @@
 //! # }
 //! ```
 //!
+//! # The names in controller-runtime
+//!
+//! | controller-runtime | here |
+//! |---|---|
+//! | `For` | [`Controller::new`]`(`[`manager.all()`](crate::Manager::all)`)` |
+//! | `Owns` | [`Controller::owns`] |
+//! | `Watches`, `EnqueueRequestsFromMapFunc` | [`Controller::watches`] |
+//! | a watch of Secrets and a field index of what mentions them | [`Controller::references`] |
+//! | `WatchesRawSource`, `source.Channel` | [`Controller::reconcile_on`] |
+//! | `OnlyMetadata` | [`Manager::metadata`] |
+//! | `WithEventFilter`, `WithPredicates` | [`Controller::predicates`] |
+//! | `MaxConcurrentReconciles` | [`Controller::concurrency`] |
+//! | `ReconciliationTimeout` | [`Controller::timeout`] |
+//! | `CacheSyncTimeout` | [`Controller::sync_timeout`] |
+//! | `RateLimiter` | [`Controller::rate_limit`] |
+//! | `NeedLeaderElection` | [`Controller::needs_leader`] |
+//! | `EnableWarmup` | [`Controller::warm`] |
+//! | `RecoverPanic`, `UsePriorityQueue` | always |
+//! | `Reconcile(ctx, req)`, and `Get` of the object | `reconcile(`[`Handle`]`)` |
+//! | `Result{RequeueAfter: d}` | [`Action::requeue`] |
+//! | `TerminalError` | [`Retry::never`](crate::Retry::never) |
+//! | `SetControllerReference`, `CreateOrUpdate` | [`Handle::apply`] |
+//! | `IsControlledBy` | [`is_controlled_by`] |
+//! | `Status().Patch` | [`Handle::status`] |
+//! | `SetStatusCondition` | [`conditions::set`](crate::conditions::set) |
+//! | `Recorder.Event` | [`Handle::event`] |
+//! | `Get` and `List` of the manager's client | [`Handle::get`], [`Cache::get`], [`Cache::list`] |
+//! | `GetAPIReader` | [`Handle::api`] |
+//! | `IndexField`, `MatchingFields` | [`Cache::index`], [`Cache::by`] |
+//! | `ByObject` with a selector | [`Manager::cache`] |
+//! | `Transform` | [`Cache::slim`] |
+//! | `Add(Runnable)` | [`Manager::add_task`], [`Manager::add_task_on_every_replica`] |
+//! | `AddHealthzCheck`, `AddReadyzCheck` | [`Manager::add_health_check`], [`Manager::add_ready_check`] |
+//!
+//! # From 0.1
+//!
+//! An operator on kbr-runtime 0.1 changes these calls. `api` and `config` are what a watch selected, `object` is
+//! what `reconcile` gets.
+//!
+//! | 0.1 | now |
+//! |---|---|
+//! | `Controller::new(Api::all(client), Config::default())` | `Controller::new(manager.all())` |
+//! | `Controller::new(Api::namespaced(client, ns), Config::default())` | `Controller::new(manager.namespaced(ns))` |
+//! | `Controller::new(api, config)` with a selector | `Controller::new(manager.cache(api, config))` |
+//! | `Controller::for_stream(stream.predicate_filter(p, ..), store)` | `Controller::new(cache).predicates(p)` |
+//! | `.owns(api, config)`, `.owns_stream(stream)`, `.owns_cached(&owned)` | `.owns(manager.all::<T>())` |
+//! | `.watches(api, config, mapper)`, `.watches_stream(stream, mapper)` | `.watches(manager.all::<T>(), mapper)` |
+//! | `.references(api, config, mentions)` | `.references(manager.metadata::<T>(), mentions)` |
+//! | `manager.add(NAME, controller, reconcile, Arc::new(context))` | `manager.add(NAME, controller, reconcile)`, or `move \|object\| reconcile(object, context.clone())` |
+//! | `add_with_error_policy`, `\|object, error, context\|` | `\|object, error\|` |
+//! | `reconcile(object: Arc<K>, context: Arc<Context>)` | `reconcile(object: Handle<K>)` |
+//! | `kube::runtime::controller::Action` | `kbr_runtime::Action` |
+//! | `Api::<T>::namespaced(context.client.clone(), &namespace)` | `object.api::<T>()` |
+//! | `context.clock.now()` | `object.now()` |
+//! | `Owned::watch(api, config)` | `manager.all::<T>()`, declared with `.owns(..)` |
+//! | `Owned::watch_with(api, config, slim)` | `cache.slim(slim)` |
+//! | `owned.apply(&api, &object, NAME, &wanted)` | `object.apply(&wanted)` |
+//! | `owned.prune(&api, &object, &applied)`, `owned.delete(&api, &child)` | `object.prune(&applied)`, `object.delete(&child)` |
+//! | `owned.of(&object).await?` | `object.owned::<T>()?` |
+//! | `owned.insert(child)` | nothing after a write through the handle; else `cache.insert(&child)` |
+//! | `Api::create` with an owner reference, and `owned.insert(created)` | `object.create(&wanted)` |
+//! | `apply_status(&api, &object, NAME, &status)` | `object.status(&status)`, which compares by itself |
+//! | `recorder.publish(&event, &object.object_ref(&()))` | `object.event(type, reason, note)` |
+//! | `Expectations` | nothing: the cache has own writes |
+//! | `NotListed` | nothing: a reconcile begins when everything is listed |
+//! | `references` to an object whose name may be taken | nothing: [`OwnedError::NameTaken`] wakes its object |
+//!
+//! The role of an operator that owns objects needs `update` on `finalizers` of its own kind, and no longer
+//! `get` on the owned kind.
+//!
+//! [`Action::await_change`]: crate::Action::await_change
+//! [`Action::requeue`]: crate::Action::requeue
+//! [`Cache`]: crate::Cache
+//! [`Cache::by`]: crate::Cache::by
+//! [`Cache::get`]: crate::Cache::get
+//! [`Cache::index`]: crate::Cache::index
+//! [`Cache::insert`]: crate::Cache::insert
+//! [`Cache::list`]: crate::Cache::list
+//! [`Cache::on_every_replica`]: crate::Cache::on_every_replica
+//! [`Cache::slim`]: crate::Cache::slim
+//! [`Clock`]: crate::Clock
 //! [`Controller`]: crate::Controller
-//! [`Owned::apply`]: crate::Owned::apply
-//! [`Owned::insert`]: crate::Owned::insert
-//! [`Owned::of`]: crate::Owned::of
-//! [`Owned::prune`]: crate::Owned::prune
-//! [`Owned::remove`]: crate::Owned::remove
-//! [`Owned::watch`]: crate::Owned::watch
+//! [`Controller::concurrency`]: crate::Controller::concurrency
+//! [`Controller::debounce`]: crate::Controller::debounce
+//! [`Controller::needs_leader`]: crate::Controller::needs_leader
+//! [`Controller::new`]: crate::Controller::new
+//! [`Controller::owns`]: crate::Controller::owns
+//! [`Controller::pausable`]: crate::Controller::pausable
+//! [`Controller::predicates`]: crate::Controller::predicates
+//! [`Controller::rate_limit`]: crate::Controller::rate_limit
+//! [`Controller::reads`]: crate::Controller::reads
+//! [`Controller::reconcile_on`]: crate::Controller::reconcile_on
+//! [`Controller::references`]: crate::Controller::references
+//! [`Controller::sync_timeout`]: crate::Controller::sync_timeout
+//! [`Controller::timeout`]: crate::Controller::timeout
+//! [`Controller::warm`]: crate::Controller::warm
+//! [`Controller::watches`]: crate::Controller::watches
+//! [`Handle`]: crate::Handle
+//! [`Handle::api`]: crate::Handle::api
+//! [`Handle::apply`]: crate::Handle::apply
+//! [`Handle::client`]: crate::Handle::client
+//! [`Handle::create`]: crate::Handle::create
+//! [`Handle::event`]: crate::Handle::event
+//! [`Handle::get`]: crate::Handle::get
+//! [`Handle::now`]: crate::Handle::now
+//! [`Handle::owned`]: crate::Handle::owned
+//! [`Handle::prune`]: crate::Handle::prune
+//! [`Handle::status`]: crate::Handle::status
+//! [`Manager::add_health_check`]: crate::Manager::add_health_check
+//! [`Manager::add_ready_check`]: crate::Manager::add_ready_check
+//! [`Manager::add_task`]: crate::Manager::add_task
+//! [`Manager::add_task_on_every_replica`]: crate::Manager::add_task_on_every_replica
+//! [`Manager::all`]: crate::Manager::all
+//! [`Manager::cache`]: crate::Manager::cache
+//! [`Manager::cache_of`]: crate::Manager::cache_of
+//! [`Manager::metadata`]: crate::Manager::metadata
+//! [`Manager::namespaced`]: crate::Manager::namespaced
+//! [`Manager::recorder`]: crate::Manager::recorder
 //! [`OwnedError::NameTaken`]: crate::OwnedError::NameTaken
 //! [`is_controlled_by`]: crate::is_controlled_by
-//! [`Expectations`]: crate::Expectations
-//! [`Clock`]: crate::Clock
 //! [Kubernetes API conventions]: https://github.com/kubernetes/community/blob/master/contributors/devel/sig-architecture/api-conventions.md#typical-status-properties

@@ -18,7 +18,6 @@
 //! - [`Handle`] is the object in a reconcile: it reads and writes what the object owns, its status and its events.
 //! - [`Cache`] has the objects of a kind, its own writes included.
 //! - [`Retry`] is an error that says when its object is retried, or that it is not.
-//! - [`Expectations`] tells whether the watch has caught up with earlier writes.
 //! - [`Clock`] tells the time, which tests can set.
 //! - [`Metrics`] has the metrics of controller-runtime, and your own.
 //! - [`conditions`] are for the status.

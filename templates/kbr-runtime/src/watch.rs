@@ -25,6 +25,7 @@ use kube::core::DynamicResourceScope;
 use kube::runtime::events::Recorder;
 use kube::runtime::watcher::{self, Event, watcher};
 use kube::{Api, Client, Resource};
+use prometheus_client::metrics::counter::Counter;
 use serde::de::DeserializeOwned;
 use tokio::time::{Instant, sleep};
 use tower::service_fn;
@@ -202,6 +203,11 @@ impl Watches {
     pub(crate) fn skipped<K: Resource>(&self, kind: &K::DynamicType) -> Skipped {
         let counted = self.series.unreadable(&resource::<K>(kind));
         Skipped::new::<K>(self.controller, self.reports.clone(), counted, kind)
+    }
+
+    /// For the panics of functions that index or slim the objects of one watch.
+    pub(crate) fn panics<K: Resource>(&self, kind: &K::DynamicType) -> Counter {
+        self.series.panics(&resource::<K>(kind))
     }
 
     /// Publishes events about objects that cannot be read.

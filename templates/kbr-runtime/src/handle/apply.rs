@@ -148,8 +148,11 @@ impl<K: Cached> Handle<K> {
                 Ok(Some(object))
             }
             Err(kube::Error::Api(status)) if status.is_already_exists() => {
-                self.newer(&child, None).await?;
-                Ok(None)
+                match self.newer(&child, None).await? {
+                    Some(_) => Ok(None),
+                    // The watch is late: it may be an object of somebody else.
+                    None => Err(child.failed(kube::Error::Api(status))),
+                }
             }
             Err(reason) => Err(child.failed(reason)),
         }

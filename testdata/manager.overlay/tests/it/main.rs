@@ -20,6 +20,7 @@ mod metrics;
 mod namespaces;
 mod operator;
 mod orphans;
+mod owned;
 mod panics;
 mod pause;
 mod privileges;
@@ -34,6 +35,7 @@ mod task_controller;
 mod tasks;
 mod watches;
 mod webhooks;
+mod workers;
 // +kbr:scaffold:modules
 
 use std::sync::LazyLock;

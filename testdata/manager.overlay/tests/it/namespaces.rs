@@ -4,15 +4,14 @@
 //! Operators that watch some namespaces, and not the whole cluster.
 
 use std::convert::Infallible;
+use std::future::ready;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use k8s_openapi::api::core::v1::ConfigMap;
 use kbr_runtime::testing::FaultProxy;
-use kbr_runtime::{BindAddress, Controller, Flags, Manager, ManagerError};
+use kbr_runtime::{Action, BindAddress, Controller, Flags, Handle, Manager, ManagerError};
 use kube::api::PostParams;
-use kube::runtime::controller::Action;
-use kube::runtime::watcher;
 use kube::{Api, Config, ResourceExt};
 use tokio::task::block_in_place;
 use tokio::time::{sleep, timeout};
@@ -29,14 +28,14 @@ fn manager(config: Config, namespaces: &[&str], seen: &Seen) -> Manager {
     flags.watch_namespace = namespaces.iter().map(|name| (*name).to_owned()).collect();
     let mut manager = Manager::with_config(flags, config).unwrap();
     for namespace in manager.namespaces() {
-        let objects = Api::<ConfigMap>::namespaced(manager.client(), &namespace);
-        let controller = Controller::new(objects, watcher::Config::default());
-        let reconcile = |object: Arc<ConfigMap>, seen: Arc<Seen>| async move {
+        let controller = Controller::new(manager.namespaced(&namespace));
+        let seen = seen.clone();
+        let reconcile = move |object: Handle<ConfigMap>| {
             let key = (object.namespace().unwrap(), object.name_any());
             seen.lock().unwrap().push(key);
-            Ok::<_, Infallible>(Action::await_change())
+            ready(Ok::<_, Infallible>(Action::await_change()))
         };
-        manager.add("config-maps", controller, reconcile, Arc::new(seen.clone()));
+        manager.add("config-maps", controller, reconcile);
     }
     manager
 }

@@ -13,11 +13,12 @@ use std::time::{Duration, Instant};
 
 use api::v1::{Task, TaskSpec};
 use kbr_runtime::testing::{TestEnv, TestEnvError};
-use kbr_runtime::{BindAddress, Flags, Manager};
+use kbr_runtime::{BindAddress, Flags, Manager, ManagerError};
 use kube::api::PostParams;
 use kube::config::{KubeConfigOptions, Kubeconfig};
 use kube::{Api, Config};
 use serde_json::Value;
+use tokio::task::JoinHandle;
 
 /// Far longer than anything that tests wait for should take.
 pub const PATIENCE: Duration = Duration::from_secs(120);
@@ -74,9 +75,56 @@ pub async fn manager(env: &TestEnv) -> Manager {
     let kubeconfig = Kubeconfig::read_from(env.kubeconfig()).unwrap();
     let options = KubeConfigOptions::default();
     let config = Config::from_custom_kubeconfig(kubeconfig, &options);
+    manager_of(config.await.unwrap(), |_| {})
+}
+
+/// The same for a client configuration, with other flags.
+pub fn manager_of(config: Config, change: impl FnOnce(&mut Flags)) -> Manager {
     let mut flags = Flags::default();
     flags.health_probe_bind_address = BindAddress::Off;
-    Manager::with_config(flags, config.await.unwrap()).unwrap()
+    change(&mut flags);
+    Manager::with_config(flags, config).unwrap()
+}
+
+/// A manager that runs in this process.
+pub struct Running {
+    stop: Box<dyn FnOnce() + Send>,
+    task: JoinHandle<Result<(), ManagerError>>,
+}
+
+impl Running {
+    pub fn start(mut manager: Manager) -> Self {
+        let stop = manager.stop_token();
+        Self {
+            stop: Box::new(move || stop.cancel()),
+            task: tokio::spawn(async move { manager.run_until_stopped().await }),
+        }
+    }
+
+    /// Stops it; it must not have ended by itself.
+    pub async fn stop(self) {
+        assert!(!self.task.is_finished(), "it has ended");
+        (self.stop)();
+        self.task.await.unwrap().unwrap();
+    }
+}
+
+/// An address of this machine that nobody listens on.
+pub fn free_address() -> String {
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    listener.local_addr().unwrap().to_string()
+}
+
+/// Waits until `find` returns something, and returns it. Others go on meanwhile.
+pub async fn eventually<T>(what: &str, mut find: impl FnMut() -> Option<T>) -> T {
+    let start = Instant::now();
+    loop {
+        if let Some(found) = find() {
+            return found;
+        }
+        assert!(start.elapsed() < PATIENCE, "timed out waiting for {what}");
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
 }
 
 /// How many operators have been started.
@@ -215,7 +263,8 @@ impl Operator {
     }
 }
 
-fn get(address: &str, path: &str) -> (u16, String) {
+/// The status and the body of the response to `GET path`.
+pub fn get(address: &str, path: &str) -> (u16, String) {
     use std::io::{Read, Write};
     let mut stream = std::net::TcpStream::connect(address).unwrap();
     write!(

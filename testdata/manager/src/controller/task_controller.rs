@@ -7,15 +7,14 @@
 //! checks run beside it.
 
 use std::convert::Infallible;
-use std::sync::Arc;
 use std::time::Duration;
 
 use api::v1;
+use k8s_openapi::jiff::Timestamp;
 use kbr_runtime::conditions::{self, ConditionStatus};
-use kbr_runtime::{Clock, Controller, Manager, Retry, apply_status};
-use kube::runtime::controller::Action;
+use kbr_runtime::{Action, Controller, Handle, Manager, Retry};
+use kube::Api;
 use kube::runtime::watcher;
-use kube::{Api, Client, ResourceExt};
 
 /// The kind that this controller reconciles.
 type Object = v1::Task;
@@ -35,12 +34,6 @@ const FAILING: &str = "FAILING";
 /// After how many seconds the API server ends a watch.
 const WATCH_SECONDS: u32 = 5;
 
-/// What each reconcile gets besides the object.
-pub struct Context {
-    client: Client,
-    clock: Clock,
-}
-
 /// Why a reconcile failed. The object is retried with a growing delay.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
@@ -54,16 +47,14 @@ pub enum Error {
 
 /// Adds this controller to `manager`.
 pub fn register(manager: &mut Manager) {
-    let (client, clock) = (manager.client(), manager.clock());
-    // Watch the objects that a reconcile creates with `.owns(..)`, as in any kube controller.
     let objects = match std::env::var(NAMESPACE) {
-        Ok(namespace) => Api::<Object>::namespaced(client.clone(), &namespace),
-        Err(_) => Api::all(client.clone()),
+        Ok(namespace) => Api::<Object>::namespaced(manager.client(), &namespace),
+        Err(_) => Api::all(manager.client()),
     };
     let config = watcher::Config::default().timeout(WATCH_SECONDS);
-    let controller = Controller::new(objects, config).pausable("probe.example.com/paused");
-    let context = Context { client, clock };
-    manager.add(NAME, controller, reconcile, Arc::new(context));
+    let controller =
+        Controller::new(manager.cache(objects, config)).pausable("probe.example.com/paused");
+    manager.add(NAME, controller, reconcile);
     add_others(manager);
 }
 
@@ -102,7 +93,7 @@ fn add_others(manager: &mut Manager) {
 // +kbr:rbac:groups=probe.example.com,resources=tasks/status,verbs=patch
 
 /// Moves the cluster toward the spec of `object`; runs again after every change to the object.
-async fn reconcile(object: Arc<Object>, context: Arc<Context>) -> Result<Action, Error> {
+async fn reconcile(object: Handle<Object>) -> Result<Action, Error> {
     assert!(!object.spec.panic, "the spec wants it");
     match object.spec.failure {
         Some(v1::Failure::Plain) => return Err(Error::Wanted),
@@ -112,16 +103,14 @@ async fn reconcile(object: Arc<Object>, context: Arc<Context>) -> Result<Action,
         }
         None => {}
     }
-    if let Some(status) = new_status(&object, &context.clock) {
+    if let Some(status) = new_status(&object, object.now()) {
         if let Some(millis) = object.spec.work_millis {
             tracing::info!("work begins");
             tokio::time::sleep(Duration::from_millis(millis.into())).await;
         }
-        let namespace = object.namespace().unwrap_or_default();
-        let api = Api::<Object>::namespaced(context.client.clone(), &namespace);
-        let written = apply_status(&api, &object, NAME, &status).await;
-        written.map_err(Error::Status)?;
-        tracing::info!("status written");
+        if object.status(&status).await.map_err(Error::Status)? {
+            tracing::info!("status written");
+        }
     }
     let again = object.spec.again_millis.map(u64::from);
     Ok(again.map_or_else(Action::await_change, |millis| {
@@ -130,7 +119,7 @@ async fn reconcile(object: Arc<Object>, context: Arc<Context>) -> Result<Action,
 }
 
 /// The status that `object` should have, or `None` when it already has it.
-fn new_status(object: &Object, clock: &Clock) -> Option<v1::TaskStatus> {
+fn new_status(object: &Object, now: Timestamp) -> Option<v1::TaskStatus> {
     let mut old = object.status.clone().unwrap_or_default();
     old.conditions = conditions::of_types(&old.conditions, &[READY]);
     let generation = object.metadata.generation;
@@ -141,7 +130,7 @@ fn new_status(object: &Object, clock: &Clock) -> Option<v1::TaskStatus> {
         ConditionStatus::Unknown,
         "NotImplemented",
         generation,
-        clock.now(),
+        now,
     );
     conditions::set(&mut new.conditions, ready);
     (new != old).then_some(new)

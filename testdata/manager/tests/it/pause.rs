@@ -5,6 +5,7 @@
 
 use std::convert::Infallible;
 use std::fmt::Debug;
+use std::future::ready;
 use std::sync::{Arc, Mutex};
 
 use api::v1::{Task, TaskSpec};
@@ -12,9 +13,8 @@ use k8s_openapi::NamespaceResourceScope;
 use k8s_openapi::api::core::v1::{ConfigMap, ResourceQuota};
 use k8s_openapi::serde::Serialize;
 use k8s_openapi::serde::de::DeserializeOwned;
-use kbr_runtime::Controller;
+use kbr_runtime::{Action, Controller, Handle};
 use kube::api::{DeleteParams, Patch, PatchParams, PostParams};
-use kube::runtime::controller::Action;
 use kube::runtime::watcher::Config;
 use kube::{Api, Resource, ResourceExt};
 use serde_json::{Value, json};
@@ -159,13 +159,14 @@ where
     let stop = manager.stop_token();
     let objects = Api::<K>::namespaced(manager.client(), &namespace);
     let config = Config::default().labels("test=pause");
-    let controller = Controller::new(objects, config).pausable(ANNOTATION);
+    let controller = Controller::new(manager.cache(objects, config)).pausable(ANNOTATION);
     let seen = Arc::new(Mutex::new(Vec::new()));
-    let reconcile = |object: Arc<K>, seen: Arc<Mutex<Vec<String>>>| async move {
-        seen.lock().unwrap().push(object.name_any());
-        Ok::<_, Infallible>(Action::await_change())
+    let noted = seen.clone();
+    let reconcile = move |object: Handle<K>| {
+        noted.lock().unwrap().push(object.name_any());
+        ready(Ok::<_, Infallible>(Action::await_change()))
     };
-    manager.add("plain", controller, reconcile, seen.clone());
+    manager.add("plain", controller, reconcile);
     let running = tokio::spawn(async move { manager.run_until_stopped().await });
     let new = |name: &str, value: &str| {
         let mut object = object.clone();

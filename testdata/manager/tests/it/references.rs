@@ -5,13 +5,13 @@
 
 use std::collections::HashMap;
 use std::convert::Infallible;
+use std::future::ready;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use k8s_openapi::api::core::v1::{ConfigMap, Secret};
-use kbr_runtime::Controller;
+use kbr_runtime::{Action, Controller, Handle};
 use kube::api::{DeleteParams, ObjectMeta, Patch, PatchParams, PostParams};
-use kube::runtime::controller::Action;
 use kube::runtime::reflector::ObjectRef;
 use kube::runtime::watcher::Config;
 use kube::{Api, Client, ResourceExt};
@@ -89,17 +89,16 @@ async fn only_objects_that_refer_to_a_secret_are_reconciled_when_it_changes() {
     let stop = manager.stop_token();
     let client = manager.client();
     let config = Config::default().labels(&format!("test={here}"));
-    let secrets = Api::<Secret>::all(client.clone());
-    let controller = Controller::new(Api::<ConfigMap>::all(client.clone()), config).references(
-        secrets,
-        Config::default(),
-        references,
-    );
-    let reconcile = |object: Arc<ConfigMap>, counts: Arc<Counts>| async move {
-        *counts.lock().unwrap().entry(object.name_any()).or_default() += 1;
-        Ok::<_, Infallible>(Action::await_change())
+    let objects = manager.cache(Api::<ConfigMap>::all(client.clone()), config);
+    let secrets = manager.metadata::<Secret>();
+    let controller = Controller::new(objects).references(secrets, references);
+    let counted = counts.clone();
+    let reconcile = move |object: Handle<ConfigMap>| {
+        let mut counts = counted.lock().unwrap();
+        *counts.entry(object.name_any()).or_default() += 1;
+        ready(Ok::<_, Infallible>(Action::await_change()))
     };
-    manager.add("mentions", controller, reconcile, Arc::new(counts.clone()));
+    manager.add("mentions", controller, reconcile);
     let running = tokio::spawn(async move { manager.run_until_stopped().await });
     let world = World { client, counts };
     let maps = Api::<ConfigMap>::namespaced(world.client.clone(), &here);

@@ -57,7 +57,7 @@ impl Clock {
     /// Yields an item each time a [`ClockSetter`] sets this clock, and none for the system clock.
     ///
     /// Pass it to [`Controller::reconcile_all_on`](crate::Controller::reconcile_all_on): an object that
-    /// waits with [`Action::requeue`](kube::runtime::controller::Action::requeue) waits in real time,
+    /// waits with [`Action::requeue`](crate::Action::requeue) waits in real time,
     /// and would miss a change of this clock.
     pub fn changes(&self) -> impl Stream<Item = ()> + Send + Sync + use<> {
         let changes = |mut clock: watch::Receiver<Timestamp>| {
