@@ -64,7 +64,9 @@ impl<K: Cached> Handle<K> {
         let patch = Patch::Merge(json!({ "metadata": metadata }));
         let key = Key::of(&*self.object);
         let api = self.received(&self.hand.cache, &key);
-        let changed = api.patch(key.name(), &PatchParams::default(), &patch).await?;
+        let changed = api
+            .patch(key.name(), &PatchParams::default(), &patch)
+            .await?;
         *lock(&self.written) = changed.resource_version();
         Ok(changed)
     }
