@@ -74,10 +74,8 @@ pub async fn manager(env: &TestEnv) -> Manager {
     let kubeconfig = Kubeconfig::read_from(env.kubeconfig()).unwrap();
     let options = KubeConfigOptions::default();
     let config = Config::from_custom_kubeconfig(kubeconfig, &options);
-    let flags = Flags {
-        health_probe_bind_address: BindAddress::Off,
-        ..Flags::default()
-    };
+    let mut flags = Flags::default();
+    flags.health_probe_bind_address = BindAddress::Off;
     Manager::with_config(flags, config.await.unwrap()).unwrap()
 }
 
