@@ -187,7 +187,10 @@ fn fits<'engine, 'call>(
         None => Ok(String::new()),
     };
     let short = render(helper.template())?;
-    let text = match short.lines().all(|line| is_narrow(line) && has_narrow_arguments(line)) {
+    let text = match short
+        .lines()
+        .all(|line| is_narrow(line) && has_narrow_arguments(line))
+    {
         true => short,
         false => render(helper.inverse())?,
     };
