@@ -1,7 +1,7 @@
 // Copyright The scaffold authors
 // SPDX-License-Identifier: Apache-2.0
 
-//! Reconciles `Admiral` objects.
+//! Reconciles `Admiral` objects; `kbr_runtime::guide` explains how.
 
 use api::v1;
 use k8s_openapi::jiff::Timestamp;
@@ -16,7 +16,7 @@ pub const READY: &str = "Ready";
 
 /// Adds this controller to `manager`.
 pub fn register(manager: &mut Manager) {
-    let controller = Controller::new(manager.all::<Object>());
+    let controller = Controller::new(manager.all());
     manager.add("admiral", controller, reconcile);
 }
 
@@ -28,17 +28,17 @@ async fn reconcile(object: Handle<Object>) -> kube::Result<Action> {
     if object.metadata.deletion_timestamp.is_some() {
         return Ok(Action::await_change());
     }
-    // Apply and delete here what `object.spec` asks for; see `kbr_runtime::guide`.
+    // Create, update and delete here what `object.spec` asks for.
+
     object.status(&new_status(&object, object.now())).await?;
     Ok(Action::await_change())
 }
 
-/// The status of `object`, with the conditions of this controller only.
+/// The status of `object`. Report `True` or `False` once `reconcile` does what the spec asks for.
 fn new_status(object: &Object, now: Timestamp) -> v1::AdmiralStatus {
     let mut status = object.status.clone().unwrap_or_default();
     status.conditions = conditions::of_types(&status.conditions, &[READY]);
     status.observed_generation = object.metadata.generation;
-    // Report `True` or `False` once `reconcile` does what the spec asks for.
     let (is_ready, reason) = (ConditionStatus::Unknown, "NotImplemented");
     let mut ready = conditions::new(READY, is_ready, reason, object.metadata.generation, now);
     ready.message = "The controller does nothing for this object yet".to_owned();
@@ -50,8 +50,6 @@ fn new_status(object: &Object, now: Timestamp) -> v1::AdmiralStatus {
 mod tests {
     use super::*;
 
-    const THEN: Timestamp = Timestamp::UNIX_EPOCH;
-
     fn object(generation: i64) -> Object {
         let mut object = Object::new("sample", Default::default());
         object.metadata.generation = Some(generation);
@@ -60,7 +58,7 @@ mod tests {
 
     #[test]
     fn nothing_is_claimed_about_a_new_object() {
-        let status = new_status(&object(1), THEN);
+        let status = new_status(&object(1), Timestamp::UNIX_EPOCH);
 
         assert_eq!(status.observed_generation, Some(1));
         assert_eq!(status.conditions.len(), 1);
@@ -71,7 +69,7 @@ mod tests {
     #[test]
     fn a_reconciled_object_is_not_written_again() {
         let mut object = object(1);
-        object.status = Some(new_status(&object, THEN));
+        object.status = Some(new_status(&object, Timestamp::UNIX_EPOCH));
 
         assert_eq!(Some(new_status(&object, Timestamp::MAX)), object.status);
     }
@@ -79,10 +77,10 @@ mod tests {
     #[test]
     fn a_change_to_the_spec_is_observed() {
         let mut object = object(1);
-        object.status = Some(new_status(&object, THEN));
+        object.status = Some(new_status(&object, Timestamp::UNIX_EPOCH));
         object.metadata.generation = Some(2);
 
-        let status = new_status(&object, THEN);
+        let status = new_status(&object, Timestamp::UNIX_EPOCH);
 
         assert_eq!(status.observed_generation, Some(2));
         assert_eq!(status.conditions[0].observed_generation, Some(2));
@@ -91,11 +89,11 @@ mod tests {
     #[test]
     fn conditions_of_others_are_not_written() {
         let mut object = object(1);
-        let mut status = new_status(&object, THEN);
+        let mut status = new_status(&object, Timestamp::UNIX_EPOCH);
         status.conditions[0].type_ = "Other".to_owned();
         object.status = Some(status);
 
-        let status = new_status(&object, THEN);
+        let status = new_status(&object, Timestamp::UNIX_EPOCH);
 
         assert_eq!(status.conditions.len(), 1);
         assert_eq!(status.conditions[0].type_, READY);

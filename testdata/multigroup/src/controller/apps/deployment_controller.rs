@@ -10,7 +10,7 @@ type Object = k8s_openapi::api::apps::v1::Deployment;
 
 /// Adds this controller to `manager`.
 pub fn register(manager: &mut Manager) {
-    let controller = Controller::new(manager.all::<Object>());
+    let controller = Controller::new(manager.all());
     manager.add("apps-deployment", controller, reconcile);
 }
 

@@ -10,7 +10,7 @@ type Object = cert_manager::v1::Certificate;
 
 /// Adds this controller to `manager`.
 pub fn register(manager: &mut Manager) {
-    let controller = Controller::new(manager.all::<Object>());
+    let controller = Controller::new(manager.all());
     manager.add("cert-manager-certificate", controller, reconcile);
 }
 
