@@ -41,6 +41,9 @@ const EXTENSION: &str = ".hbs";
 /// rustfmt's default `max_width`, in characters.
 const RUSTFMT_WIDTH: usize = 100;
 
+/// rustfmt's default `fn_call_width`: arguments that are wider are on a line each.
+const ARGUMENTS_WIDTH: usize = 60;
+
 /// The project's lock file, with the placeholder's name; see [`crate::lock`].
 pub const LOCK: &str = include_str!("../templates/project.lock");
 
@@ -184,7 +187,10 @@ fn fits<'engine, 'call>(
         None => Ok(String::new()),
     };
     let short = render(helper.template())?;
-    let text = match short.lines().all(is_narrow) {
+    let text = match short
+        .lines()
+        .all(|line| is_narrow(line) && has_narrow_arguments(line))
+    {
         true => short,
         false => render(helper.inverse())?,
     };
@@ -214,6 +220,13 @@ fn constant<'engine, 'call>(
 /// Whether rustfmt leaves a line as it is.
 fn is_narrow(line: &str) -> bool {
     line.chars().count() <= RUSTFMT_WIDTH
+}
+
+/// Whether rustfmt leaves the arguments of a call that is a statement on one line.
+fn has_narrow_arguments(line: &str) -> bool {
+    let arguments = line.split_once('(');
+    let arguments = arguments.and_then(|(_, rest)| rest.strip_suffix(");"));
+    arguments.is_none_or(|arguments| arguments.chars().count() <= ARGUMENTS_WIDTH)
 }
 
 #[cfg(test)]
@@ -318,6 +331,17 @@ mod tests {
         assert_eq!(render(&short), format!("const A: &str = \"{short}\";\n"));
         assert_eq!(render(&long), format!("const A: &str =\n    \"{long}\";\n"));
         assert_eq!(render(&longer), format!("const A: &str = \"{longer}\";\n"));
+    }
+
+    #[test]
+    fn a_call_breaks_if_its_arguments_are_wide() {
+        let template = "{{#fits}}\na.b(\"{{name}}\", c);\n{{else}}\nbroken\n{{/fits}}\n";
+        let render = |length| {
+            let context = serde_json::json!({ "name": "n".repeat(length) });
+            render("", template, &context)
+        };
+        assert!(render(55).starts_with("a.b("));
+        assert_eq!(render(56), "broken\n");
     }
 
     #[test]

@@ -48,8 +48,8 @@ const PRELUDE: &str = "\
 /// templates with this list.
 const EMITTED: &str = "\
     Action Api Arc Client Clock Condition ConditionStatus Context Controller CustomResource Deserialize \
-    Error JsonSchema Manager Object ResourceExt Serialize Sized Sync ToOwned ToString TryFrom TryInto \
-    Unpin Vec";
+    Error Handle JsonSchema Manager Object ResourceExt Serialize Sized Sync Timestamp ToOwned ToString \
+    TryFrom TryInto Unpin Vec";
 
 /// The name of the Rust module, and of the folder, for an API group in the project of that crate. Groups
 /// have the same name only if they differ just in `-` and `.`.

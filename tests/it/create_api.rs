@@ -88,6 +88,22 @@ fn the_first_api_is_wired_in_everywhere() {
 }
 
 #[test]
+fn a_first_controller_is_short() {
+    const LONGEST: usize = 50;
+    for option in ["", " --namespaced"] {
+        let sandbox = Sandbox::new();
+        let init = format!("init --domain example.com --project-name sandbox{option}");
+        sandbox.kbr(&init).success();
+        sandbox.kbr("create api --kind Captain").success();
+        let code = sandbox.read("src/controller/captain_controller.rs");
+        let (before_tests, _) = code.split_once("\n#[cfg(test)]").expect("tests");
+        let lines = before_tests.lines().count();
+        assert!(lines <= LONGEST, "{lines} lines:\n{before_tests}");
+        assert_formatted(&sandbox);
+    }
+}
+
+#[test]
 fn a_second_kind_adds_lines_and_touches_nothing_else() {
     let sandbox = Sandbox::with_project();
     sandbox.kbr("create api --kind Policy").success();

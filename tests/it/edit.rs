@@ -63,17 +63,17 @@ fn another_group_can_follow() {
     }
     let name = |path: &str| {
         let text = sandbox.read(path);
-        let line = text.lines().find(|line| line.starts_with("const NAME"));
-        line.expect(path).to_owned()
+        let line = text.lines().find(|line| line.contains("manager.add("));
+        line.expect(path).trim().to_owned()
     };
     assert_eq!(
         name("src/controller/crew/captain_controller.rs"),
-        "const NAME: &str = \"captain\";",
+        "manager.add(\"captain\", controller, reconcile);",
         "the name is the field manager of objects in clusters"
     );
     assert_eq!(
         name("src/controller/ship/captain_controller.rs"),
-        "const NAME: &str = \"ship-captain\";"
+        "manager.add(\"ship-captain\", controller, reconcile);"
     );
 }
 

@@ -268,8 +268,8 @@ fn the_text_that_was_rendered_is_found_on_other_branches_and_before_a_move() {
     commit(&sandbox);
     sandbox.edit(
         "src/controller/captain_controller.rs",
-        "use std::sync::Arc;\n",
-        "use std::sync::Arc; // Mine.\n",
+        "use kbr_runtime::{Action, Controller, Handle, Manager};\n",
+        "use kbr_runtime::{Action, Controller, Handle, Manager}; // Mine.\n",
     );
     commit(&sandbox);
     sandbox.kbr("edit --multigroup").success();
@@ -284,7 +284,7 @@ fn the_text_that_was_rendered_is_found_on_other_branches_and_before_a_move() {
         "{makefile}"
     );
     let controller = sandbox.read("src/controller/crew/captain_controller.rs");
-    let texts = ["use std::sync::Arc; // Mine.\n", "pub fn register"];
+    let texts = ["Handle, Manager}; // Mine.\n", "pub fn register"];
     assert!(
         texts.iter().all(|text| controller.contains(text)),
         "{controller}"

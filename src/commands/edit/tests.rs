@@ -96,7 +96,7 @@ fn a_controller_keeps_its_name_in_the_layout_with_one_group() {
 
     let controller = &bench.files["src/controller/crew_captain_controller.rs"];
     assert!(
-        controller.contains("const NAME: &str = \"crew-captain\";"),
+        controller.contains("    manager.add(\"crew-captain\", controller, reconcile);\n"),
         "{controller}"
     );
     let line = "    controller::crew_captain_controller::register,\n";

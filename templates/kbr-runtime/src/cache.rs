@@ -214,6 +214,12 @@ impl<K: Cached> Cache<K> {
         all.iter().filter_map(|entry| entry.open()).collect()
     }
 
+    /// How many objects there are. None is parsed.
+    #[must_use]
+    pub fn count(&self) -> usize {
+        self.keys().len()
+    }
+
     /// The objects for which the function of the index `name` returns `key`, sorted by namespace and name.
     ///
     /// # Panics

@@ -5,6 +5,7 @@
 
 mod apply;
 mod delete;
+mod finalizer;
 mod names;
 mod status;
 
@@ -236,9 +237,15 @@ impl<K: Cached> Handle<K> {
             note: Some(note.into()),
             secondary: None,
         };
+        self.publish(&event).await;
+    }
+
+    /// The same for an event with an action and a secondary object of its own: events about two secondary objects
+    /// are two events.
+    pub async fn publish(&self, event: &Event) {
         let regarding = self.object.object_ref(self.hand.cache.kind());
-        if let Err(error) = self.hand.recorder.publish(&event, &regarding).await {
-            tracing::warn!(error = chain(&error), reason, "event not published");
+        if let Err(error) = self.hand.recorder.publish(event, &regarding).await {
+            tracing::warn!(error = chain(&error), reason = event.reason, "event not published");
         }
     }
 

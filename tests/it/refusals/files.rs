@@ -102,10 +102,14 @@ error: `.clippy.toml` already exists with different content
        `third_party/kbr-runtime/LICENSE` already exists with different content
        `third_party/kbr-runtime/README.md` already exists with different content
        `third_party/kbr-runtime/SHA256SUMS` already exists with different content
+       `third_party/kbr-runtime/src/action.rs` already exists with different content
        `third_party/kbr-runtime/src/address.rs` already exists with different content
        `third_party/kbr-runtime/src/api_server.rs` already exists with different content
        `third_party/kbr-runtime/src/api_server/body.rs` already exists with different content
        `third_party/kbr-runtime/src/backoff.rs` already exists with different content
+       `third_party/kbr-runtime/src/cache.rs` already exists with different content
+       `third_party/kbr-runtime/src/cache/entry.rs` already exists with different content
+       `third_party/kbr-runtime/src/cache/state.rs` already exists with different content
        `third_party/kbr-runtime/src/certificate.rs` already exists with different content
        `third_party/kbr-runtime/src/chain.rs` already exists with different content
        `third_party/kbr-runtime/src/checks.rs` already exists with different content
@@ -113,22 +117,26 @@ error: `.clippy.toml` already exists with different content
        `third_party/kbr-runtime/src/clock.rs` already exists with different content
        `third_party/kbr-runtime/src/conditions.rs` already exists with different content
        `third_party/kbr-runtime/src/controller.rs` already exists with different content
-       `third_party/kbr-runtime/src/controller/cache.rs` already exists with different content
-       `third_party/kbr-runtime/src/controller/readable.rs` already exists with different content
-       `third_party/kbr-runtime/src/controller/shown.rs` already exists with different content
        `third_party/kbr-runtime/src/election.rs` already exists with different content
        `third_party/kbr-runtime/src/election/boot_time.rs` already exists with different content
        `third_party/kbr-runtime/src/election/candidate.rs` already exists with different content
        `third_party/kbr-runtime/src/election/gate.rs` already exists with different content
        `third_party/kbr-runtime/src/election/record.rs` already exists with different content
        `third_party/kbr-runtime/src/error.rs` already exists with different content
-       `third_party/kbr-runtime/src/expectations.rs` already exists with different content
        `third_party/kbr-runtime/src/flags.rs` already exists with different content
        `third_party/kbr-runtime/src/guide.rs` already exists with different content
+       `third_party/kbr-runtime/src/handle.rs` already exists with different content
+       `third_party/kbr-runtime/src/handle/apply.rs` already exists with different content
+       `third_party/kbr-runtime/src/handle/delete.rs` already exists with different content
+       `third_party/kbr-runtime/src/handle/finalizer.rs` already exists with different content
+       `third_party/kbr-runtime/src/handle/names.rs` already exists with different content
+       `third_party/kbr-runtime/src/handle/status.rs` already exists with different content
        `third_party/kbr-runtime/src/health.rs` already exists with different content
        `third_party/kbr-runtime/src/http_server.rs` already exists with different content
+       `third_party/kbr-runtime/src/http_server/log_limit.rs` already exists with different content
        `third_party/kbr-runtime/src/http_server/metered.rs` already exists with different content
        `third_party/kbr-runtime/src/http_server/peer.rs` already exists with different content
+       `third_party/kbr-runtime/src/key.rs` already exists with different content
        `third_party/kbr-runtime/src/lib.rs` already exists with different content
        `third_party/kbr-runtime/src/logging.rs` already exists with different content
        `third_party/kbr-runtime/src/manager.rs` already exists with different content
@@ -140,15 +148,11 @@ error: `.clippy.toml` already exists with different content
        `third_party/kbr-runtime/src/metrics/process.rs` already exists with different content
        `third_party/kbr-runtime/src/metrics/requests.rs` already exists with different content
        `third_party/kbr-runtime/src/metrics/server.rs` already exists with different content
+       `third_party/kbr-runtime/src/metrics/watches.rs` already exists with different content
        `third_party/kbr-runtime/src/metrics/webhooks.rs` already exists with different content
        `third_party/kbr-runtime/src/namespaces.rs` already exists with different content
        `third_party/kbr-runtime/src/otlp.rs` already exists with different content
        `third_party/kbr-runtime/src/otlp/collector.rs` already exists with different content
-       `third_party/kbr-runtime/src/owned.rs` already exists with different content
-       `third_party/kbr-runtime/src/owned/apply.rs` already exists with different content
-       `third_party/kbr-runtime/src/owned/delete.rs` already exists with different content
-       `third_party/kbr-runtime/src/owned/index.rs` already exists with different content
-       `third_party/kbr-runtime/src/owned/state.rs` already exists with different content
        `third_party/kbr-runtime/src/pause.rs` already exists with different content
        `third_party/kbr-runtime/src/probes.rs` already exists with different content
        `third_party/kbr-runtime/src/queue.rs` already exists with different content
@@ -160,7 +164,6 @@ error: `.clippy.toml` already exists with different content
        `third_party/kbr-runtime/src/retry.rs` already exists with different content
        `third_party/kbr-runtime/src/running.rs` already exists with different content
        `third_party/kbr-runtime/src/signals.rs` already exists with different content
-       `third_party/kbr-runtime/src/status.rs` already exists with different content
        `third_party/kbr-runtime/src/testing.rs` already exists with different content
        `third_party/kbr-runtime/src/testing/assets.rs` already exists with different content
        `third_party/kbr-runtime/src/testing/audit.rs` already exists with different content
@@ -195,8 +198,6 @@ error: `.clippy.toml` already exists with different content
        `third_party/kbr-runtime/src/testing/webhooks.rs` already exists with different content
        `third_party/kbr-runtime/src/thread.rs` already exists with different content
        `third_party/kbr-runtime/src/watch.rs` already exists with different content
-       `third_party/kbr-runtime/src/watch/decoded.rs` already exists with different content
-       `third_party/kbr-runtime/src/watch/packed.rs` already exists with different content
        `third_party/kbr-runtime/src/watch/unreadable.rs` already exists with different content
        `third_party/kbr-runtime/src/webhook.rs` already exists with different content
        `third_party/kbr-runtime/src/webhook/admission.rs` already exists with different content
@@ -221,6 +222,7 @@ error: `.clippy.toml` already exists with different content
        `third_party/kbr-runtime/src/webhook/server.rs` already exists with different content
        `third_party/kbr-runtime/src/webhook/server/http.rs` already exists with different content
        `third_party/kbr-runtime/src/webhook/server/weight.rs` already exists with different content
+       `third_party/kbr-runtime/src/workers.rs` already exists with different content
  help: move it out of the way, and type the same command again
 "#]]);
 }

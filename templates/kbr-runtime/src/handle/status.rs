@@ -71,6 +71,7 @@ impl<K: Cached + Serialize> Handle<K> {
         }
         *lock(&self.written) = version;
         self.hand.cache.wrote(received);
+        tracing::info!("status written");
         Ok(true)
     }
 }

@@ -12,14 +12,8 @@ use std::sync::Arc;
 
 use api::v1;
 use k8s_openapi::api::apps::v1::Deployment;
-use kbr_runtime::{Clock, Controller, Manager, Owned, OwnedError, apply_status};
-use kube::core::NamespaceResourceScope;
-use kube::runtime::controller::Action;
-use kube::runtime::events::{Event, EventType, Recorder};
-use kube::runtime::finalizer::{self, finalizer};
-use kube::runtime::reflector::ObjectRef;
-use kube::runtime::watcher::Config;
-use kube::{Api, Client, Resource, ResourceExt};
+use kbr_runtime::{Action, Controller, Handle, Manager, OwnedError};
+use kube::runtime::events::EventType;
 
 /// The kind that this controller reconciles.
 type Object = v1::Cashbox;
@@ -30,154 +24,81 @@ const NAME: &str = "cashbox";
 /// Keeps an object that is being deleted until the cleanup is done.
 const FINALIZER: &str = "shop.example.com/finalizer";
 
-/// What each reconcile gets besides the object.
-pub struct Context {
-    client: Client,
-    clock: Clock,
-    recorder: Recorder,
-    deployments: Owned<Object, Deployment>,
-}
-
 /// Why a reconcile failed. The object is retried with a growing delay.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     #[error(transparent)]
     Owned(#[from] OwnedError),
-    #[error("could not write the status")]
-    Status(#[source] kube::Error),
+    #[error(transparent)]
+    Kube(#[from] kube::Error),
 }
 
-/// Adds this controller to `manager`.
+/// Adds this controller to `manager`, once for each namespace that is watched.
 pub fn register(manager: &mut Manager) {
-    // Each namespace has its own controller, with its own cache.
     for namespace in manager.namespaces() {
-        let client = manager.client();
-        let objects = Api::<Object>::namespaced(client.clone(), &namespace);
-        let deployments = Api::<Deployment>::namespaced(client.clone(), &namespace);
-        let context = Context {
-            client,
-            clock: manager.clock(),
-            recorder: manager.recorder(NAME),
-            deployments: Owned::watch(deployments.clone(), Config::default()),
-        };
-        // A change to an owned object triggers a reconcile of its owner. So does a change to an
-        // object of the same name that is not owned: once it is deleted, the name is free.
-        let controller = Controller::new(objects, Config::default())
-            .owns_cached(&context.deployments)
-            .references(deployments, Config::default(), |it| [namesake(it)]);
-        manager.add(NAME, controller, reconcile, Arc::new(context));
+        // A change to an owned object triggers a reconcile of its owner.
+        let controller = Controller::new(manager.namespaced(&namespace))
+            .owns(manager.namespaced::<Deployment>(&namespace));
+        manager.add(NAME, controller, reconcile);
     }
-}
-
-/// A reference to the object of kind `K` with the name of `object`, which owned objects have too.
-fn namesake<K: Resource<DynamicType = ()>>(object: &Object) -> ObjectRef<K> {
-    ObjectRef::new(&object.name_any())
 }
 
 // +kbr:rbac:groups=shop.example.com,resources=cashboxes,verbs=list;watch;patch
 // +kbr:rbac:groups=shop.example.com,resources=cashboxes/status,verbs=patch
-// +kbr:rbac:groups=apps,resources=deployments,verbs=get;list;watch;create;patch
+// +kbr:rbac:groups=shop.example.com,resources=cashboxes/finalizers,verbs=update
+// +kbr:rbac:groups=apps,resources=deployments,verbs=list;watch;create;patch
 // +kbr:rbac:groups=events.k8s.io,resources=events,verbs=create;patch
 
 /// Moves the cluster toward the spec of `object`, or cleans up after it; runs again after every
 /// change to the object and to what it owns.
-async fn reconcile(
-    object: Arc<Object>,
-    context: Arc<Context>,
-) -> Result<Action, finalizer::Error<Error>> {
-    let api = context.api::<Object>(&object);
-    finalizer(&api, FINALIZER, object, |event| async {
-        match event {
-            finalizer::Event::Apply(object) => context.apply(&object).await,
-            finalizer::Event::Cleanup(object) => context.clean_up(&object).await,
-        }
-    })
-    .await
+async fn reconcile(object: Handle<Object>) -> Result<Action, Error> {
+    object
+        .finalizer(FINALIZER, apply(&object), clean_up(&object))
+        .await
 }
 
-impl Context {
-    /// Applies the objects that `object` owns, and reports the result in the status.
-    async fn apply(&self, object: &Object) -> Result<Action, Error> {
-        let applied = self.apply_children(object).await;
-        let problem = match &applied {
-            Ok(()) => None,
-            Err(error) => status::problem(error),
-        };
-        if applied.is_ok() || problem.is_some() {
-            self.write_status(object, problem).await?;
-        }
-        match applied {
-            // No retry is needed: the watch reports when the name is free.
-            Ok(()) | Err(OwnedError::NameTaken { .. }) => Ok(Action::await_change()),
-            Err(error) => Err(error.into()),
-        }
+/// Applies the objects that `object` owns, and reports the result in the status.
+async fn apply(object: &Handle<Object>) -> Result<Action, Error> {
+    let applied = apply_children(object).await;
+    let problem = applied.as_ref().err().and_then(status::problem);
+    if applied.is_ok() || problem.is_some() {
+        report(object, problem).await?;
     }
-
-    async fn apply_children(&self, object: &Object) -> Result<(), OwnedError> {
-        let deployment = children::deployment(object);
-        self.deployments
-            .apply(&self.api(object), object, NAME, &deployment)
-            .await?;
-        Ok(())
+    match applied {
+        // No retry is needed: the object is reconciled when the name is free.
+        Ok(()) | Err(OwnedError::NameTaken { .. }) => Ok(Action::await_change()),
+        Err(error) => Err(error.into()),
     }
+}
 
-    /// Writes the status if it changed, and publishes an event about a new problem.
-    async fn write_status(
-        &self,
-        object: &Object,
-        problem: Option<status::Problem>,
-    ) -> Result<(), Error> {
-        let owned = self.deployments.of(object).await;
-        let owned = owned.map_err(OwnedError::from)?;
-        let deployment = owned.first().map(Arc::as_ref);
-        let new = status::of(object, deployment, problem, self.clock.now());
-        let old = status::written(object);
-        if new == old {
-            return Ok(());
-        }
-        let written = apply_status(&self.api(object), object, NAME, &new).await;
-        written.map_err(Error::Status)?;
-        let before = status::degraded(&old).map(|it| &it.reason);
-        if let Some(degraded) = status::degraded(&new).filter(|it| Some(&it.reason) != before) {
-            let (reason, note) = (&degraded.reason, &degraded.message);
-            self.publish(object, EventType::Warning, reason, note).await;
-        }
-        Ok(())
-    }
+async fn apply_children(object: &Handle<Object>) -> Result<(), OwnedError> {
+    object.apply(&children::deployment(object)).await?;
+    Ok(())
+}
 
-    /// Cleans up after `object`, before it is deleted. May run more than once.
-    async fn clean_up(&self, object: &Object) -> Result<Action, Error> {
-        // Clean up here what Kubernetes does not know about, such as a record in another system.
-        // Kubernetes itself deletes what the object owns.
-        let note = "The objects that it owns are deleted after it";
-        self.publish(object, EventType::Normal, "Deleting", note)
-            .await;
-        Ok(Action::await_change())
-    }
-
-    /// Publishes an event about `object`. A failure is only logged.
-    async fn publish(&self, object: &Object, type_: EventType, reason: &str, note: &str) {
-        let event = Event {
-            type_,
-            reason: reason.to_owned(),
-            action: "Reconcile".to_owned(),
-            note: Some(note.to_owned()),
-            secondary: None,
-        };
-        let published = self.recorder.publish(&event, &object.object_ref(&())).await;
-        if let Err(error) = published {
-            tracing::warn!(%error, reason, "event not published");
-        }
-    }
-
-    /// The objects of kind `K` in the namespace of `object`.
-    fn api<K>(&self, object: &Object) -> Api<K>
-    where
-        K: Resource<DynamicType = (), Scope = NamespaceResourceScope>,
+/// Writes the status if it changed, and publishes an event about a new problem.
+async fn report(object: &Handle<Object>, problem: Option<status::Problem>) -> Result<(), Error> {
+    let owned = object.owned::<Deployment>()?;
+    let deployment = owned.first().map(Arc::as_ref);
+    let new = status::of(object, deployment, problem, object.now());
+    let old = object.status.as_ref().and_then(status::degraded);
+    if object.status(&new).await?
+        && let Some(new) = status::degraded(&new)
+        && old.is_none_or(|old| old.reason != new.reason)
     {
-        let namespace = object.namespace().unwrap_or_default();
-        Api::namespaced(self.client.clone(), &namespace)
+        let (reason, note) = (&new.reason, &new.message);
+        object.event(EventType::Warning, reason, note).await;
     }
+    Ok(())
+}
+
+/// Cleans up after `object`, before it is deleted. May run more than once.
+async fn clean_up(object: &Handle<Object>) -> Result<(), Error> {
+    // Clean up here what Kubernetes does not know about, such as a record in another system.
+    // Kubernetes itself deletes what the object owns.
+    let note = "The objects that it owns are deleted after it";
+    object.event(EventType::Normal, "Deleting", note).await;
+    Ok(())
 }
 
 #[cfg(test)]

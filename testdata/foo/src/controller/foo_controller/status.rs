@@ -32,7 +32,7 @@ pub enum Outcome {
 }
 
 /// What this controller has written to the status of `foo`.
-pub fn written(foo: &Foo) -> FooStatus {
+fn written(foo: &Foo) -> FooStatus {
     let mut status = foo.status.clone().unwrap_or_default();
     status.conditions = conditions::of_types(&status.conditions, &CONDITIONS);
     status

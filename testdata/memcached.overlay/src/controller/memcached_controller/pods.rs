@@ -6,44 +6,41 @@
 //! Only their metadata is watched and cached: a reconcile sends no request for them.
 
 use k8s_openapi::api::core::v1::Pod;
-use kube::ResourceExt;
+use kbr_runtime::{Cache, Manager};
 use kube::core::PartialObjectMeta;
-use kube::runtime::reflector::store::WriterDropped;
-use kube::runtime::reflector::{ObjectRef, Store};
+use kube::runtime::reflector::ObjectRef;
+use kube::runtime::watcher::Config;
+use kube::{Api, ResourceExt};
 
 use super::Object;
-use super::children::INSTANCE;
+use super::children::{INSTANCE, SELECTOR};
 
 /// The name and labels of a pod.
 pub type PodMeta = PartialObjectMeta<Pod>;
 
-/// All pods. Clones share them.
-#[derive(Clone)]
-pub struct Pods(Store<PodMeta>);
+/// The index of the pods that are not being deleted, by their Memcached.
+const OWNER: &str = "owner";
 
-impl Pods {
-    /// The pods in `store`, which a watch fills.
-    pub fn of(store: Store<PodMeta>) -> Self {
-        Self(store)
-    }
+/// The cache of the pods of all Memcacheds.
+pub fn cache(manager: &mut Manager) -> Cache<PodMeta> {
+    let labelled = Config::default().labels(SELECTOR);
+    let pods = manager.cache(Api::all(manager.client()), labelled);
+    pods.index(OWNER, |pod| {
+        let owner = owner(pod).filter(|_| is_alive(pod));
+        owner.iter().map(ObjectRef::to_string).collect()
+    });
+    pods
+}
 
-    /// The names of the pods of `object`, sorted, without those that are being deleted. Waits for the
-    /// first list of pods.
-    pub async fn names(&self, object: &Object) -> Result<Vec<String>, WriterDropped> {
-        self.0.wait_until_ready().await?;
-        let this = ObjectRef::from_obj(object);
-        let pods = self.0.state().into_iter();
-        let pods = pods.filter(|pod| is_alive(pod) && owner(pod).as_ref() == Some(&this));
-        let mut names: Vec<String> = pods.map(|pod| pod.name_any()).collect();
-        names.sort();
-        Ok(names)
-    }
+/// The names of the pods of `object`, sorted, without those that are being deleted.
+pub fn names(pods: &Cache<PodMeta>, object: &Object) -> Vec<String> {
+    let pods = pods.by(OWNER, &ObjectRef::from_obj(object).to_string());
+    pods.iter().map(|pod| pod.name_any()).collect()
+}
 
-    /// The number of pods, without those that are being deleted.
-    pub fn count(&self) -> usize {
-        let pods = self.0.state().into_iter();
-        pods.filter(|pod| is_alive(pod)).count()
-    }
+/// The number of pods, without those that are being deleted.
+pub fn count(pods: &Cache<PodMeta>) -> usize {
+    pods.list().iter().filter(|pod| is_alive(pod)).count()
 }
 
 fn is_alive(pod: &PodMeta) -> bool {

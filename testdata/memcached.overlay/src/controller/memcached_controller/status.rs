@@ -29,7 +29,7 @@ pub struct Problem {
 }
 
 /// What this controller has written to the status of `object`.
-pub fn written(object: &Object) -> MemcachedStatus {
+fn written(object: &Object) -> MemcachedStatus {
     let mut status = object.status.clone().unwrap_or_default();
     status.conditions = conditions::of_types(&status.conditions, &CONDITIONS);
     status

@@ -14,20 +14,20 @@ use kbr_runtime::prometheus_client::metrics::{MetricType, TypedMetric};
 use kbr_runtime::{Cache, Metrics};
 
 use super::Object;
-use super::pods::Pods;
+use super::pods::{self, PodMeta};
 
 /// Adds the gauges to the metrics of the manager.
-pub fn register(metrics: &Metrics, objects: &Cache<Object>, pods: &Pods) {
+pub fn register(metrics: &Metrics, objects: &Cache<Object>, pods: &Cache<PodMeta>) {
     let (objects, pods) = (objects.clone(), pods.clone());
     metrics.register(
         "memcached_objects",
         "Memcacheds that there are",
-        Counted::by(move || objects.state().len()),
+        Counted::by(move || objects.count()),
     );
     metrics.register(
         "memcached_pods",
         "Pods of all Memcacheds",
-        Counted::by(move || pods.count()),
+        Counted::by(move || pods::count(&pods)),
     );
 }
 

@@ -1,93 +1,49 @@
 // Copyright The multigroup authors
 // SPDX-License-Identifier: Apache-2.0
 
-//! Reconciles `Leviathan` objects.
-
-use std::sync::Arc;
+//! Reconciles `Leviathan` objects; `kbr_runtime::guide` explains how.
 
 use api::sea_creatures::v1beta2;
+use k8s_openapi::jiff::Timestamp;
 use kbr_runtime::conditions::{self, ConditionStatus};
-use kbr_runtime::{Clock, Controller, Manager, apply_status};
-use kube::runtime::controller::Action;
-use kube::runtime::watcher;
-use kube::{Api, Client, ResourceExt};
+use kbr_runtime::{Action, Controller, Handle, Manager};
 
 /// The kind that this controller reconciles.
 type Object = v1beta2::Leviathan;
 
-/// The name of the controller in logs, and in `managedFields` of what it applies.
-const NAME: &str = "sea-creatures-leviathan";
-
 /// Whether the object matches its spec.
 pub const READY: &str = "Ready";
 
-/// The conditions that this controller writes. All others in the status belong to other writers.
-const CONDITIONS: [&str; 1] = [READY];
-
-/// What each reconcile gets besides the object.
-pub struct Context {
-    client: Client,
-    clock: Clock,
-}
-
-/// Why a reconcile failed. The object is retried with a growing delay.
-#[derive(Debug, thiserror::Error)]
-pub enum Error {
-    #[error("could not write the status")]
-    Status(#[source] kube::Error),
-}
-
 /// Adds this controller to `manager`.
 pub fn register(manager: &mut Manager) {
-    let (client, clock) = (manager.client(), manager.clock());
-    // To watch objects that a reconcile creates, add `.owns(..)`; see `kbr_runtime::guide`.
-    let objects = Api::<Object>::all(client.clone());
-    let controller = Controller::new(objects, watcher::Config::default());
-    let context = Context { client, clock };
-    manager.add(NAME, controller, reconcile, Arc::new(context));
+    let controller = Controller::new(manager.all());
+    manager.add("sea-creatures-leviathan", controller, reconcile);
 }
 
 // +kbr:rbac:groups=sea-creatures.testproject.org,resources=leviathans,verbs=list;watch
 // +kbr:rbac:groups=sea-creatures.testproject.org,resources=leviathans/status,verbs=patch
 
 /// Moves the cluster toward the spec of `object`; runs again after every change to the object.
-async fn reconcile(object: Arc<Object>, context: Arc<Context>) -> Result<Action, Error> {
+async fn reconcile(object: Handle<Object>) -> kube::Result<Action> {
     if object.metadata.deletion_timestamp.is_some() {
-        // Clean up here if the object has a finalizer; see `kbr_runtime::guide`.
         return Ok(Action::await_change());
     }
-
     // Create, update and delete here what `object.spec` asks for.
 
-    if let Some(status) = new_status(&object, &context.clock) {
-        let namespace = object.namespace().unwrap_or_default();
-        let api = Api::<Object>::namespaced(context.client.clone(), &namespace);
-        let written = apply_status(&api, &object, NAME, &status).await;
-        written.map_err(Error::Status)?;
-        tracing::info!("status written");
-    }
+    object.status(&new_status(&object, object.now())).await?;
     Ok(Action::await_change())
 }
 
-/// The status to write, or `None` if the object already has it.
-fn new_status(object: &Object, clock: &Clock) -> Option<v1beta2::LeviathanStatus> {
-    let mut old = object.status.clone().unwrap_or_default();
-    old.conditions = conditions::of_types(&old.conditions, &CONDITIONS);
-
-    let generation = object.metadata.generation;
-    let mut new = old.clone();
-    new.observed_generation = generation;
-    // Report `True` or `False` once `reconcile` does what the spec asks for.
-    let mut ready = conditions::new(
-        READY,
-        ConditionStatus::Unknown,
-        "NotImplemented",
-        generation,
-        clock.now(),
-    );
+/// The status of `object`. Report `True` or `False` once `reconcile` does what the spec asks for.
+fn new_status(object: &Object, now: Timestamp) -> v1beta2::LeviathanStatus {
+    let mut status = object.status.clone().unwrap_or_default();
+    status.conditions = conditions::of_types(&status.conditions, &[READY]);
+    status.observed_generation = object.metadata.generation;
+    let (is_ready, reason) = (ConditionStatus::Unknown, "NotImplemented");
+    let mut ready = conditions::new(READY, is_ready, reason, object.metadata.generation, now);
     ready.message = "The controller does nothing for this object yet".to_owned();
-    conditions::set(&mut new.conditions, ready);
-    (new != old).then_some(new)
+    conditions::set(&mut status.conditions, ready);
+    status
 }
 
 #[cfg(test)]
@@ -102,7 +58,7 @@ mod tests {
 
     #[test]
     fn nothing_is_claimed_about_a_new_object() {
-        let status = new_status(&object(1), &Clock::system()).unwrap();
+        let status = new_status(&object(1), Timestamp::UNIX_EPOCH);
 
         assert_eq!(status.observed_generation, Some(1));
         assert_eq!(status.conditions.len(), 1);
@@ -113,18 +69,18 @@ mod tests {
     #[test]
     fn a_reconciled_object_is_not_written_again() {
         let mut object = object(1);
-        object.status = new_status(&object, &Clock::system());
+        object.status = Some(new_status(&object, Timestamp::UNIX_EPOCH));
 
-        assert_eq!(new_status(&object, &Clock::system()), None);
+        assert_eq!(Some(new_status(&object, Timestamp::MAX)), object.status);
     }
 
     #[test]
     fn a_change_to_the_spec_is_observed() {
         let mut object = object(1);
-        object.status = new_status(&object, &Clock::system());
+        object.status = Some(new_status(&object, Timestamp::UNIX_EPOCH));
         object.metadata.generation = Some(2);
 
-        let status = new_status(&object, &Clock::system()).unwrap();
+        let status = new_status(&object, Timestamp::UNIX_EPOCH);
 
         assert_eq!(status.observed_generation, Some(2));
         assert_eq!(status.conditions[0].observed_generation, Some(2));
@@ -133,11 +89,11 @@ mod tests {
     #[test]
     fn conditions_of_others_are_not_written() {
         let mut object = object(1);
-        let mut status = new_status(&object, &Clock::system()).unwrap();
+        let mut status = new_status(&object, Timestamp::UNIX_EPOCH);
         status.conditions[0].type_ = "Other".to_owned();
         object.status = Some(status);
 
-        let status = new_status(&object, &Clock::system()).unwrap();
+        let status = new_status(&object, Timestamp::UNIX_EPOCH);
 
         assert_eq!(status.conditions.len(), 1);
         assert_eq!(status.conditions[0].type_, READY);

@@ -1,0 +1,82 @@
+// Copyright The kbr authors
+// SPDX-License-Identifier: Apache-2.0
+
+//! A finalizer: what must happen before an object is gone.
+
+use std::sync::Arc;
+
+use kube::ResourceExt;
+use kube::api::{Patch, PatchParams};
+use serde_json::json;
+
+use super::Handle;
+use crate::Action;
+use crate::cache::{Cached, Received, lock};
+use crate::key::Key;
+
+impl<K: Cached> Handle<K> {
+    /// Runs `apply`; if the object is being deleted, runs `clean_up` instead, and then lets the object go.
+    ///
+    /// Before the first `apply`, the finalizer `name`, such as `example.com/finalizer`, is added to the object. It keeps
+    /// the object until `clean_up` has succeeded, which may run more than once: what is already cleaned up is no
+    /// error. The one of the two that does not run is dropped. Neither runs for an object that is being deleted and has
+    /// not, or no longer, this finalizer.
+    ///
+    /// The role must allow `patch` on the objects.
+    ///
+    /// # Errors
+    ///
+    /// The error of `apply` or `clean_up`, or that of the API server if it does not change the finalizers.
+    pub async fn finalizer<E: From<kube::Error>>(
+        &self,
+        name: &str,
+        apply: impl Future<Output = Result<Action, E>>,
+        clean_up: impl Future<Output = Result<(), E>>,
+    ) -> Result<Action, E> {
+        let mut finalizers = self.object.finalizers().to_vec();
+        let position = finalizers.iter().position(|other| other == name);
+        if self.object.meta().deletion_timestamp.is_none() {
+            if position.is_none() {
+                finalizers.push(name.to_owned());
+                let changed = self.set_finalizers(&finalizers).await?;
+                self.hand.cache.wrote(changed);
+            }
+            return apply.await;
+        }
+        if let Some(position) = position {
+            clean_up.await?;
+            finalizers.remove(position);
+            match self.set_finalizers(&finalizers).await {
+                Ok(changed) if !finalizers.is_empty() => self.hand.cache.wrote(changed),
+                Ok(_) => self.gone(),
+                Err(kube::Error::Api(status)) if status.is_not_found() => self.gone(),
+                Err(error) => return Err(error.into()),
+            }
+        }
+        Ok(Action::await_change())
+    }
+
+    /// Replaces the finalizers, unless the object has changed in the meantime.
+    async fn set_finalizers(&self, finalizers: &[String]) -> kube::Result<Received<K>> {
+        let written = lock(&self.written).clone();
+        let version = written.or_else(|| self.object.resource_version());
+        let metadata = json!({ "finalizers": finalizers, "resourceVersion": version });
+        let patch = Patch::Merge(json!({ "metadata": metadata }));
+        let key = Key::of(&*self.object);
+        let api = self.received(&self.hand.cache, &key);
+        let changed = api
+            .patch(key.name(), &PatchParams::default(), &patch)
+            .await?;
+        *lock(&self.written) = changed.resource_version();
+        Ok(changed)
+    }
+
+    /// Without a finalizer, the API server has deleted the object.
+    fn gone(&self) {
+        let (key, uid) = (Arc::new(Key::of(&*self.object)), self.object.uid());
+        let version = self.object.resource_version();
+        let version = version.and_then(|version| version.parse().ok());
+        let cache = &self.hand.cache;
+        cache.deleted(&key, &uid.unwrap_or_default(), version.unwrap_or_default());
+    }
+}
