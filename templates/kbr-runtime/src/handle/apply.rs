@@ -118,7 +118,8 @@ impl<K: Cached> Handle<K> {
     ///
     /// # Errors
     ///
-    /// As those of [`Handle::apply`].
+    /// As those of [`Handle::apply`]. [`OwnedError::Apply`] with 409 `AlreadyExists` means that the cache does not show
+    /// the object of that name even after two seconds.
     ///
     /// # Panics
     ///
@@ -144,11 +145,14 @@ impl<K: Cached> Handle<K> {
                 self.wrote(&child, created);
                 Ok(Some(object))
             }
-            Err(kube::Error::Api(status)) if status.is_already_exists() => {
-                self.newer(&child, None).await?;
-                Ok(None)
+            Err(reason) => {
+                let is_taken = matches!(&reason, kube::Error::Api(status) if status.is_already_exists());
+                // If the cache does not show it, it is not known whose it is.
+                if is_taken && self.newer(&child, None).await?.is_some() {
+                    return Ok(None);
+                }
+                Err(child.failed(reason))
             }
-            Err(reason) => Err(child.failed(reason)),
         }
     }
 
