@@ -7,35 +7,41 @@
 //! controller-runtime uses it: a delay depends on how often an object failed in a row. A change of the
 //! object does not wait for the delay, and if that attempt fails as well, it does not count: otherwise some
 //! changes during a short fault would cause a delay that is longer than the fault. After an attempt that
-//! took long, a change does wait: kube's queue takes objects in any order, and an object that occupies a
+//! took long, a change does wait: an object that occupies a
 //! worker for half a minute each time must leave it to others.
 
 use std::collections::HashMap;
-use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use kube::Resource;
-use kube::api::ObjectMeta;
-use kube::runtime::reflector::ObjectRef;
 use tokio::time::Instant;
 
+use crate::key::Key;
+
 /// The delay after the first failure; it doubles with each further failure.
-const FIRST: Duration = Duration::from_millis(5);
+pub(crate) const FIRST: Duration = Duration::from_millis(5);
 
 /// An attempt that takes this long keeps a worker from other objects.
 const LONG: Duration = Duration::from_secs(1);
 
 /// The longest delay.
-const LONGEST: Duration = Duration::from_secs(1000);
+pub(crate) const LONGEST: Duration = Duration::from_secs(1000);
 
 /// Counts failures in a row per object. Clones share the counts.
 ///
 /// An entry lives from a failure to the next success, or until the object is found to be deleted. It
 /// cannot leak: every failure schedules a retry, which ends in one of the two or in another failure.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub(crate) struct Backoff {
     failures: Arc<Mutex<HashMap<Key, Failures>>>,
+    first: Duration,
+    longest: Duration,
+}
+
+impl Default for Backoff {
+    fn default() -> Self {
+        Self::new(FIRST, LONGEST)
+    }
 }
 
 #[derive(Debug)]
@@ -49,6 +55,15 @@ struct Failures {
 }
 
 impl Backoff {
+    /// With these delays: the first, and the longest.
+    pub(crate) fn new(first: Duration, longest: Duration) -> Self {
+        Self {
+            failures: Arc::default(),
+            first,
+            longest,
+        }
+    }
+
     /// Counts a failure of the object after an attempt that `took` this long, and returns how long to wait
     /// before the next attempt.
     pub(crate) fn failed(&self, object: &Key, took: Duration) -> Duration {
@@ -60,7 +75,7 @@ impl Backoff {
             not_before: None,
         });
         if failures.due <= now {
-            failures.due = now + delay(failures.count);
+            failures.due = now + self.delay(failures.count);
             failures.count = failures.count.saturating_add(1);
         }
         if took < LONG {
@@ -91,6 +106,12 @@ impl Backoff {
         self.lock().remove(object);
     }
 
+    /// The delay after `failures` earlier failures in a row.
+    fn delay(&self, failures: u32) -> Duration {
+        let factor = 2u32.saturating_pow(failures);
+        self.first.saturating_mul(factor).min(self.longest)
+    }
+
     fn lock(&self) -> MutexGuard<'_, HashMap<Key, Failures>> {
         self.failures.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -99,64 +120,5 @@ impl Backoff {
     #[cfg(test)]
     pub(crate) fn len(&self) -> usize {
         self.lock().len()
-    }
-}
-
-/// The delay after `failures` earlier failures in a row.
-fn delay(failures: u32) -> Duration {
-    let factor = 2u32.saturating_pow(failures);
-    FIRST.saturating_mul(factor).min(LONGEST)
-}
-
-/// An object within one controller; prints as `namespace/name`, or `name` without a namespace.
-#[derive(Clone, Debug, Eq, Hash, PartialEq)]
-pub(crate) struct Key {
-    namespace: Option<String>,
-    name: String,
-}
-
-impl Key {
-    pub(crate) fn new(namespace: Option<String>, name: String) -> Self {
-        Self { namespace, name }
-    }
-
-    /// The same as a reference of kube.
-    pub(crate) fn reference<K>(&self) -> ObjectRef<K>
-    where
-        K: Resource,
-        K::DynamicType: Default,
-    {
-        let mut reference = ObjectRef::new_with(&self.name, K::DynamicType::default());
-        reference.namespace.clone_from(&self.namespace);
-        reference
-    }
-
-    pub(crate) fn of<K: Resource>(object: &K) -> Self {
-        Self::of_meta(object.meta())
-    }
-
-    pub(crate) fn of_meta(metadata: &ObjectMeta) -> Self {
-        Self {
-            namespace: metadata.namespace.clone(),
-            name: metadata.name.clone().unwrap_or_default(),
-        }
-    }
-}
-
-impl<K: Resource> From<&ObjectRef<K>> for Key {
-    fn from(object: &ObjectRef<K>) -> Self {
-        Self {
-            namespace: object.namespace.clone(),
-            name: object.name.clone(),
-        }
-    }
-}
-
-impl fmt::Display for Key {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if let Some(namespace) = &self.namespace {
-            write!(f, "{namespace}/")?;
-        }
-        f.write_str(&self.name)
     }
 }

@@ -3,326 +3,224 @@
 
 //! Controllers: what they watch, and how one runs from start to stop.
 //!
-//! Running and deduplicating reconciles is left to kube's [`applier`]. This module decides what enters its
-//! queue, and `queue` decides when: kube's own controller has one backoff for all of its watches, one list
-//! for all of its objects, and no order.
+//! Each watch is a task that fills a [`Cache`], which tells its subscribers here what has changed. They put the
+//! objects concerned into the controller's queue, from which the workers take them.
 
-mod cache;
-mod readable;
-mod shown;
-
-use std::convert::Infallible;
+use std::any::{Any, TypeId};
+use std::collections::{BTreeSet, HashMap};
 use std::error::Error;
-use std::fmt::Debug;
-use std::future::{pending, ready};
-use std::hash::Hash;
-use std::sync::Arc;
+use std::future::pending;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use futures::future::BoxFuture;
-use futures::stream::{self, BoxStream};
-use futures::{FutureExt, Stream, StreamExt};
+use futures::stream::BoxStream;
+use futures::{Stream, StreamExt};
 use kube::api::PartialObjectMeta;
-use kube::runtime::controller::{Action, Config, Error as Event};
 use kube::runtime::events::Recorder;
-use kube::runtime::reflector::{self, ObjectRef, Store, reflector};
-use kube::runtime::watcher;
-use kube::{Api, Resource};
+use kube::runtime::Predicate;
+use kube::runtime::reflector::ObjectRef;
+use kube::{Client, Resource};
 use serde::Serialize;
-use serde::de::DeserializeOwned;
+use tokio::runtime::Handle as Threads;
+use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
 use crate::api_server::ApiServer;
-use crate::backoff::{Backoff, Key};
-use crate::owned::Owned;
+use crate::backoff::Backoff;
+use crate::key::Key;
+use crate::cache::{Cached, Change, Entry, Source, guard, is_controlled_by_a, lock};
+use crate::handle::{Hand, Names};
 use crate::pause::Pause;
-use crate::queue::{Queue, ReconcileRequest, Trigger};
-use crate::reconciler::{Failed, Policy, Reconciler};
+use crate::queue::{Queue, Trigger};
+use crate::reconciler::{Policy, Reconciler};
 use crate::referenced::References;
-use crate::watch::{Decoded, Packed, Watches, decoding, resource};
-pub use cache::Cache;
-use readable::Readable;
-use shown::{Observer, Shown, named, owners_touched, request, touched};
+use crate::watch::{SYNC_LIMIT, Watches};
+use crate::{Action, Cache, Clock, Handle, metrics, workers};
 
 /// How long a reconcile may take unless [`Controller::timeout`] says otherwise.
 const TIMEOUT: Duration = Duration::from_secs(300);
 
 /// What to watch and reconcile, for [`Manager::add`](crate::Manager::add) to run.
 ///
-/// It is built like a [`kube::runtime::Controller`]: methods with the same name do the same. Unlike
-/// kube's, it reconciles one object at a time unless [`Controller::concurrency`] allows more, and changed
-/// objects before those that were only listed. Each of its watches has its own backoff. An object that
-/// does not fit its Rust type does not block others: it is logged, reported in an event with the reason
-/// `Unreadable`, and skipped until it can be read. Errors are handled by the manager, see
+/// It reconciles one object at a time unless [`Controller::concurrency`] allows more, and changed objects before
+/// those that were only listed. It begins once everything that it watches has been listed. Each watch has its own
+/// backoff. An object that does not fit its Rust type does not block others: it is logged, reported in an event with
+/// the reason `Unreadable`, and skipped until it can be read. Errors are handled by the manager, see
 /// [`Manager::add_with_error_policy`](crate::Manager::add_with_error_policy).
 ///
 /// ```no_run
 /// use k8s_openapi::api::apps::v1::Deployment;
 /// use k8s_openapi::api::core::v1::ConfigMap;
-/// use kbr_runtime::Controller;
-/// use kube::runtime::watcher::Config;
-/// use kube::{Api, Client};
+/// use kbr_runtime::{Controller, Manager};
 ///
-/// fn controller(client: Client) -> Controller<Deployment> {
-///     let managed = Config::default().labels("app.kubernetes.io/managed-by=example");
-///     Controller::new(Api::all(client.clone()), managed.clone())
-///         .owns(Api::<ConfigMap>::all(client), managed)
+/// fn controller(manager: &mut Manager) -> Controller<Deployment> {
+///     Controller::new(manager.all())
+///         .owns(manager.all::<ConfigMap>())
 ///         .concurrency(4)
 /// }
 /// ```
-pub struct Controller<K>
-where
-    K: Clone + Debug + Resource + 'static,
-    K::DynamicType: Eq + Hash,
-{
+pub struct Controller<K: Resource> {
     cache: Cache<K>,
-    primary: Primary<K>,
-    observers: Vec<Observer<K>>,
-    sources: Vec<Source>,
+    setup: Vec<Setup>,
+    caches: HashMap<TypeId, Box<dyn Any + Send + Sync>>,
+    sources: Vec<Arc<dyn Source>>,
+    streams: Vec<BoxStream<'static, (BTreeSet<Arc<Key>>, Trigger)>>,
+    predicate: Option<Box<dyn Fn(&K) -> Option<u64> + Send>>,
+    applied: Arc<Mutex<crate::handle::Applied>>,
+    names: Names,
     pause: Option<Pause<K>>,
     concurrency: u16,
     debounce: Duration,
     timeout: Duration,
+    sync_limit: Duration,
+    first_delay: Duration,
+    longest_delay: Duration,
+    needs_leader: bool,
+    is_warm: bool,
 }
 
-/// Starts a stream of the objects to reconcile, given the means to keep a watch going.
-type Source = Box<dyn FnOnce(&Watches) -> BoxStream<'static, ReconcileRequest> + Send>;
+/// Subscribes to a cache, once there is a queue.
+type Setup = Box<dyn FnOnce(&Queue) + Send>;
 
-/// The watch of the objects themselves.
-type Primary<K> =
-    Box<dyn FnOnce(&Watches, Vec<Observer<K>>) -> BoxStream<'static, ReconcileRequest> + Send>;
-
-impl<K> Controller<K>
-where
-    K: Clone + Debug + DeserializeOwned + Resource + Send + Sync + 'static,
-    K::DynamicType: Clone + Debug + Default + Eq + Hash + Send + Sync + Unpin,
-{
-    /// Reconciles the objects of `api` that `config` selects.
-    ///
-    /// They are cached as the JSON that the API server sent, without `metadata.managedFields`, and parsed for
-    /// each reconcile: parsing takes some microseconds, and the cache a third of the memory or less. With
-    /// [`Controller::for_stream`], this and everything else about the watch is up to you.
+impl<K: Cached> Controller<K> {
+    /// Reconciles the objects of `cache`.
+    #[doc(alias = "For")]
     #[must_use]
-    pub fn new(api: Api<K>, config: watcher::Config) -> Self {
-        let (store, writer) = reflector::store::<Packed<K>>();
-        let objects = store.clone();
-        let primary: Primary<K> = Box::new(move |watches, observers| {
-            let readable = Readable::new(objects.clone(), watches.skipped());
-            let events = watches.follow(
-                resource::<K>(&K::DynamicType::default()),
-                decoding(api, config),
-            );
-            let events = events.filter_map(readable.into_filter());
-            let mut shown = Shown::new(objects, observers);
-            // The stream contains no errors.
-            let events = reflector(writer, events.map(Ok)).filter_map(|event| ready(event.ok()));
-            events
-                .flat_map(move |event| stream::iter(shown.take(&event)))
-                .boxed()
-        });
-        Self::of(Cache::of(store), primary)
-    }
-
-    /// Reconciles the objects in `stream`, which must fill `store`; see kube's
-    /// `Controller::for_stream`.
-    ///
-    /// An object that does not fit `K` makes a whole list of [`watcher()`](kube::runtime::watcher()) fail,
-    /// for all other objects as well.
-    #[must_use]
-    pub fn for_stream(
-        stream: impl Stream<Item = Result<K, watcher::Error>> + Send + 'static,
-        store: Store<K>,
-    ) -> Self {
-        let primary: Primary<K> = Box::new(move |watches, mut observers| {
-            let what = resource::<K>(&K::DynamicType::default());
-            let objects = watches.follow_items(what, stream);
-            let requests = objects.map(move |object| {
-                for observer in &mut observers {
-                    observer(&watcher::Event::Apply(&object));
-                }
-                request(Key::of(&object), Trigger::Change)
-            });
-            requests.boxed()
-        });
-        Self::of(Cache::of(store), primary)
-    }
-
-    fn of(cache: Cache<K>, primary: Primary<K>) -> Self {
+    pub fn new(cache: Cache<K>) -> Self {
+        cache.keep(|_| true);
+        let mut caches: HashMap<TypeId, Box<dyn Any + Send + Sync>> = HashMap::new();
+        caches.insert(TypeId::of::<K>(), Box::new(cache.clone()));
         Self {
+            sources: vec![cache.source()],
             cache,
-            primary,
-            observers: Vec::new(),
-            sources: Vec::new(),
+            setup: Vec::new(),
+            caches,
+            streams: Vec::new(),
+            predicate: None,
+            applied: Arc::default(),
+            names: Names::default(),
             pause: None,
             concurrency: 1,
             debounce: Duration::ZERO,
             timeout: TIMEOUT,
+            sync_limit: SYNC_LIMIT,
+            first_delay: crate::backoff::FIRST,
+            longest_delay: crate::backoff::LONGEST,
+            needs_leader: true,
+            is_warm: false,
         }
     }
 
-    /// Reconciles the owner of an object of `api` after each change of the object; see
-    /// [`Controller::owns`](kube::runtime::Controller::owns). Only metadata is watched.
+    /// Reconciles the owner of an object of `cache` after each change of the object. A reconcile can read these
+    /// objects with [`Handle::owned`], and write them with [`Handle::apply`].
     ///
-    /// With [`Controller::owns_cached`], a reconcile can also read these objects without a request to the
-    /// API server.
+    /// Of objects that no `K` controls, only the metadata is kept. They are known so that no object of somebody else
+    /// is taken over, and so that the object that wants the name is reconciled when it becomes free. For that, the
+    /// cache must not have a selector that leaves them out.
     #[must_use]
-    pub fn owns<Child>(self, api: Api<Child>, config: watcher::Config) -> Self
-    where
-        Child: Clone + Debug + DeserializeOwned + Resource<DynamicType = ()> + Send + 'static,
-    {
-        self.with(move |watches| {
-            let watch = decoding::<_, PartialObjectMeta<Child>>(api, config);
-            let events = watches.follow(resource::<Child>(&()), watch);
-            owners_touched::<K, _, _>(events.filter_map(|event| ready(touched(event))))
-        })
-    }
-
-    /// Reconciles the owner of each object in `stream`; see kube's `Controller::owns_stream`.
-    #[must_use]
-    pub fn owns_stream<Child>(
-        self,
-        stream: impl Stream<Item = Result<Child, watcher::Error>> + Send + 'static,
-    ) -> Self
-    where
-        Child: Resource<DynamicType = ()> + Send + 'static,
-    {
-        self.with(move |watches| {
-            let objects = watches.follow_items(resource::<Child>(&()), stream);
-            owners_touched::<K, _, _>(objects.map(|object| (object, Trigger::Change)))
-        })
-    }
-
-    /// Reconciles the owner of each object in `cache` after each change of the object, and keeps the
-    /// cache up to date.
-    ///
-    /// # Panics
-    ///
-    /// If another controller already uses the same cache.
-    #[must_use]
-    pub fn owns_cached<Child>(self, cache: &Owned<K, Child>) -> Self
-    where
-        K: Resource<DynamicType = ()>,
-        Child:
-            Clone + Debug + DeserializeOwned + Resource<DynamicType = ()> + Send + Sync + 'static,
-        Child: Serialize,
-    {
-        let watch = cache.take_watch();
-        let cache = cache.clone();
-        self.with(move |watches| {
-            let touched = cache.follow(watch, watches);
-            touched
-                .map(|(object, trigger)| named(object, trigger))
-                .boxed()
-        })
-    }
-
-    /// Reconciles the objects that `mapper` returns, after each change of an object of `api`; see
-    /// [`Controller::watches`](kube::runtime::Controller::watches).
-    ///
-    /// An object that does not fit `Other` is logged and skipped.
-    #[must_use]
-    pub fn watches<Other, I>(
-        self,
-        api: Api<Other>,
-        config: watcher::Config,
-        mapper: impl Fn(Other) -> I + Send + Sync + 'static,
-    ) -> Self
-    where
-        Other: Clone + Debug + DeserializeOwned + Resource + Send + 'static,
-        Other::DynamicType: Clone + Debug + Default + Eq + Hash + Send + Sync,
-        I: IntoIterator<Item = ObjectRef<K>> + 'static,
-        I::IntoIter: Send,
-    {
-        self.with(move |watches| {
-            let mut skipped = watches.skipped();
-            let what = resource::<Other>(&Other::DynamicType::default());
-            let events = watches.follow(what, decoding(api, config));
-            let events = events.inspect(move |event| skipped.note(event));
-            let read = events.filter_map(|event| {
-                ready(match touched(event) {
-                    Some((Decoded::Object(object), trigger)) => Some((object, trigger)),
-                    _ => None,
-                })
-            });
-            read.flat_map(move |(object, trigger)| {
-                let objects = mapper(object).into_iter();
-                stream::iter(objects.map(move |object| named(object, trigger)))
+    pub fn owns<Child: Cached>(mut self, cache: Cache<Child>) -> Self {
+        let (this, names, applied) = (self.cache.clone(), self.names.clone(), self.applied.clone());
+        let kind = self.cache.kind().clone();
+        cache.keep(move |owners| is_controlled_by_a::<K>(owners, &kind));
+        self.setup.push({
+            let cache = cache.clone();
+            Box::new(move |queue| {
+                let queue = queue.clone();
+                cache.subscribe(
+                    false,
+                    Box::new(move |change, _| {
+                        let mut owners = BTreeSet::new();
+                        for entry in change.old.iter().chain(&change.new) {
+                            owners.extend(owners_of(entry, &change.key, &this));
+                        }
+                        if is_freed(change) {
+                            owners.extend(names.freed(TypeId::of::<Child>(), &change.key));
+                            let old = change.old.as_ref().map(|old| lock(&applied).remove(&old.uid));
+                            drop(old);
+                        }
+                        add_all(&queue, owners, change.trigger);
+                    }),
+                );
             })
-            .boxed()
-        })
+        });
+        self.reads(cache)
     }
 
-    /// Reconciles the objects that `mapper` returns for each object in `stream`; see kube's
-    /// `Controller::watches_stream`.
+    /// Lets a reconcile read the objects of `cache` with [`Handle::get`], without being triggered by them.
     #[must_use]
-    pub fn watches_stream<Other, I>(
-        self,
-        stream: impl Stream<Item = Result<Other, watcher::Error>> + Send + 'static,
-        mapper: impl Fn(Other) -> I + Send + Sync + 'static,
+    pub fn reads<Other: Cached>(mut self, cache: Cache<Other>) -> Self {
+        self.sources.push(cache.source());
+        self.caches.insert(TypeId::of::<Other>(), Box::new(cache));
+        self
+    }
+
+    /// Reconciles the objects that `mapper` returns, after each change of an object of `cache`: those that it returns
+    /// for the new object, and those that it returned for the old one. An object that does not fit `Other` is skipped.
+    ///
+    /// A reconcile can read the objects only if something keeps them, such as [`Cache::index`].
+    #[must_use]
+    pub fn watches<Other: Cached, I>(
+        mut self,
+        cache: Cache<Other>,
+        mapper: impl Fn(&Other) -> I + Send + 'static,
     ) -> Self
     where
-        Other: Clone + Debug + DeserializeOwned + Resource + Send + 'static,
-        Other::DynamicType: Clone + Debug + Default,
-        I: IntoIterator<Item = ObjectRef<K>> + 'static,
-        I::IntoIter: Send,
+        I: IntoIterator<Item = ObjectRef<K>>,
     {
-        self.with(move |watches| {
-            let what = resource::<Other>(&Other::DynamicType::default());
-            let objects = watches.follow_items(what, stream);
-            objects
-                .flat_map(move |object| {
-                    let objects = mapper(object).into_iter();
-                    stream::iter(objects.map(|object| named(object, Trigger::Change)))
-                })
-                .boxed()
-        })
+        self.setup.push({
+            let cache = cache.clone();
+            Box::new(move |queue| {
+                let queue = queue.clone();
+                // Who was told of each object.
+                let mut told: HashMap<Arc<Key>, BTreeSet<Arc<Key>>> = HashMap::new();
+                cache.subscribe(
+                    true,
+                    Box::new(move |change, object| {
+                        let mut all = told.remove(&change.key).unwrap_or_default();
+                        if let Some(object) = object {
+                            let mapped = guard(|| {
+                                let mapped = mapper(object).into_iter();
+                                mapped.map(|object| Arc::new(named(&object))).collect()
+                            });
+                            let mapped: BTreeSet<_> = mapped.unwrap_or_else(|panic| {
+                                queue.counts().panicked();
+                                tracing::error!(object = %change.key, panic, "a mapper panicked");
+                                BTreeSet::new()
+                            });
+                            all.extend(mapped.iter().cloned());
+                            if !mapped.is_empty() {
+                                told.insert(change.key.clone(), mapped);
+                            }
+                        }
+                        add_all(&queue, all, change.trigger);
+                    }),
+                );
+            })
+        });
+        self.reads(cache)
     }
 
-    /// Reconciles all objects for each item in `stream`; see
-    /// [`Controller::reconcile_all_on`](kube::runtime::Controller::reconcile_all_on).
-    #[must_use]
-    pub fn reconcile_all_on(self, stream: impl Stream<Item = ()> + Send + 'static) -> Self {
-        let cache = self.cache.clone();
-        self.with(move |_| {
-            let all = move |()| {
-                let objects = cache.keys().into_iter();
-                stream::iter(objects.map(|object| request(object, Trigger::List)))
-            };
-            stream.flat_map(all).boxed()
-        })
-    }
-
-    /// Reconciles each object whose reference is in `stream`; see kube's `Controller::reconcile_on`.
-    #[must_use]
-    pub fn reconcile_on(self, stream: impl Stream<Item = ObjectRef<K>> + Send + 'static) -> Self {
-        self.with(move |_| stream.map(|object| named(object, Trigger::Change)).boxed())
-    }
-
-    /// Reconciles the objects that refer to an object of `api` whenever that object is created, changed or
-    /// deleted.
+    /// Reconciles the objects that refer to an object of `cache` whenever that object is created, changed or deleted.
     ///
-    /// `mentions` returns the references of an object, such as the Secrets that its spec names. A reference
-    /// without a namespace is to the object's own namespace. `mentions` is called for each change of the
-    /// object, and its results are kept in an index: a change of a Secret triggers only the objects that
-    /// refer to it. Only the metadata of the referenced objects is watched, and none of it is cached; a
-    /// reconcile reads them from the API server.
+    /// `mentions` returns the references of an object, such as the Secrets that its spec names. A reference without a
+    /// namespace is to the object's own namespace. Its results are kept in an index: a change of a Secret triggers only
+    /// the objects that refer to it. The cache is one of metadata, from
+    /// [`Manager::all`](crate::Manager::all)`::<`[`PartialObjectMeta`]`<Secret>>()`: a reconcile reads what it needs from
+    /// the API server.
     ///
-    /// The role must allow `list` and `watch` on the referenced kind, in all namespaces of `api`; for
-    /// Secrets, this allows reading all of them. With [`Controller::for_stream`], deleted objects stay in
-    /// the index.
+    /// The role must allow `list` and `watch` on the referenced kind, in all namespaces of `cache`; for Secrets, this
+    /// allows reading all of them.
     ///
     /// ```no_run
     /// use k8s_openapi::api::apps::v1::Deployment;
     /// use k8s_openapi::api::core::v1::Secret;
-    /// use kbr_runtime::Controller;
+    /// use kbr_runtime::{Controller, Manager};
     /// use kube::runtime::reflector::ObjectRef;
-    /// use kube::runtime::watcher::Config;
-    /// use kube::{Api, Client};
     ///
-    /// fn controller(client: Client) -> Controller<Deployment> {
-    ///     let secrets = Api::<Secret>::all(client.clone());
-    ///     Controller::new(Api::<Deployment>::all(client), Config::default())
-    ///         .references(secrets, Config::default(), |deployment| {
+    /// fn controller(manager: &mut Manager) -> Controller<Deployment> {
+    ///     Controller::new(manager.all::<Deployment>())
+    ///         .references(manager.metadata::<Secret>(), |deployment| {
     ///             let pods = deployment.spec.iter().flat_map(|spec| &spec.template.spec);
     ///             let secrets = pods.flat_map(|pod| pod.image_pull_secrets.iter().flatten());
     ///             let names: Vec<_> = secrets.map(|secret| ObjectRef::new(&secret.name)).collect();
@@ -333,31 +231,88 @@ where
     #[must_use]
     pub fn references<Other, I>(
         mut self,
-        api: Api<Other>,
-        config: watcher::Config,
+        cache: Cache<PartialObjectMeta<Other>>,
         mentions: impl Fn(&K) -> I + Send + 'static,
     ) -> Self
     where
-        Other: Clone + Debug + DeserializeOwned + Resource<DynamicType = ()> + Send + 'static,
+        Other: Resource<DynamicType = ()> + 'static,
+        PartialObjectMeta<Other>: Cached,
         I: IntoIterator<Item = ObjectRef<Other>>,
     {
-        let references = References::default();
-        let index = references.clone();
-        self.observers
-            .push(Box::new(move |event| index.note(event, &mentions)));
-        self.with(move |watches| {
-            let watch = decoding::<_, PartialObjectMeta<Other>>(api, config);
-            let events = watches.follow(resource::<Other>(&()), watch);
-            let concerned = events.flat_map(move |event| {
-                let trigger = match event {
-                    watcher::Event::Apply(_) | watcher::Event::Delete(_) => Trigger::Change,
-                    _ => Trigger::List,
-                };
-                let objects = references.concerned(&event).into_iter();
-                stream::iter(objects.map(move |object| ReconcileRequest { object, trigger }))
-            });
-            concerned.boxed()
-        })
+        let this = self.cache.clone();
+        self.setup.push({
+            let cache = cache.clone();
+            Box::new(move |queue| {
+                let references = References::default();
+                let (index, panics) = (references.clone(), queue.clone());
+                this.subscribe(
+                    true,
+                    Box::new(move |change, object| {
+                        let Some(object) = object else {
+                            if change.new.is_none() {
+                                index.set::<Other>(&change.key, []);
+                            }
+                            return;
+                        };
+                        let mentioned = guard(|| mentions(object).into_iter().collect::<Vec<_>>());
+                        match mentioned {
+                            Ok(mentioned) => index.set(&change.key, mentioned),
+                            Err(panic) => {
+                                panics.counts().panicked();
+                                let object = &change.key;
+                                tracing::error!(%object, panic, "the function that finds references panicked");
+                            }
+                        }
+                    }),
+                );
+                let queue = queue.clone();
+                cache.subscribe(
+                    false,
+                    Box::new(move |change, _| {
+                        add_all(&queue, references.of(&change.key), change.trigger);
+                    }),
+                );
+            })
+        });
+        self.sources.push(cache.source());
+        self
+    }
+
+    /// Reconciles all objects for each item in `stream`, such as [`Clock::changes`](crate::Clock::changes).
+    #[must_use]
+    pub fn reconcile_all_on(mut self, stream: impl Stream<Item = ()> + Send + 'static) -> Self {
+        let cache = self.cache.clone();
+        let all = stream.map(move |()| (cache.keys().into_iter().collect(), Trigger::List));
+        self.streams.push(all.boxed());
+        self
+    }
+
+    /// Reconciles each object whose reference is in `stream`, for what is not an object of Kubernetes.
+    #[must_use]
+    pub fn reconcile_on(
+        mut self,
+        stream: impl Stream<Item = ObjectRef<K>> + Send + 'static,
+    ) -> Self
+    where
+        ObjectRef<K>: Send,
+    {
+        let one = stream.map(|object| {
+            let object = Arc::new(named(&object));
+            (BTreeSet::from([object]), Trigger::Change)
+        });
+        self.streams.push(one.boxed());
+        self
+    }
+
+    /// Reconciles an object after a change of itself only if `predicate` has another hash than before, such as
+    /// [`predicates::generation`](kube::runtime::predicates::generation), which leaves out changes of the status.
+    ///
+    /// Changes of what the object owns, watches or refers to, and the first list, always trigger.
+    #[doc(alias = "WithEventFilter")]
+    #[must_use]
+    pub fn predicates(mut self, predicate: impl Predicate<K> + Send + 'static) -> Self {
+        self.predicate = Some(Box::new(move |object| predicate.hash_property(object)));
+        self
     }
 
     /// Does not reconcile an object while it has this annotation, such as `example.com/paused`, with the
@@ -382,34 +337,41 @@ where
         K: Serialize,
     {
         let pause = Pause::new(annotation);
-        let paused = pause.paused();
-        self.observers.push(Box::new(move |event| {
-            if let watcher::Event::Delete(object) = event {
-                paused.forget(&Key::of(*object));
-            }
+        let (paused, cache) = (pause.paused(), self.cache.clone());
+        self.setup.push(Box::new(move |_| {
+            cache.subscribe(
+                false,
+                Box::new(move |change, _| {
+                    if change.new.is_none() {
+                        paused.forget(&change.key);
+                    }
+                }),
+            );
         }));
         self.pause = Some(pause);
         self
     }
 
-    /// The cache of this controller's objects. Reading from it sends no request.
+    /// The cache of this controller's objects.
     #[must_use]
     pub fn cache(&self) -> Cache<K> {
         self.cache.clone()
     }
 
-    /// How many objects are reconciled at the same time: 1 by default, and 0 for no limit.
+    /// How many objects are reconciled at the same time, each on a thread of its own if there are as many: 1 by default,
+    /// and 0 for no limit.
     ///
     /// One object is never reconciled twice at the same time.
+    #[doc(alias = "MaxConcurrentReconciles")]
     #[must_use]
     pub fn concurrency(mut self, limit: u16) -> Self {
         self.concurrency = limit;
         self
     }
 
-    /// Reconciles an object only when it has not changed for the time `quiet`. Off by default.
+    /// Reconciles an object after a change only when it has not changed for the time `quiet`. Off by default.
     ///
-    /// An object that changes more often than that is never reconciled; see [`Config::debounce`].
+    /// An object that changes more often than that is never reconciled.
     #[must_use]
     pub fn debounce(mut self, quiet: Duration) -> Self {
         self.debounce = quiet;
@@ -418,123 +380,243 @@ where
 
     /// How long a reconcile may take: five minutes by default. A reconcile that takes longer is dropped at
     /// its current `await`, logged, and retried like one that failed.
+    #[doc(alias = "ReconciliationTimeout")]
     #[must_use]
     pub fn timeout(mut self, limit: Duration) -> Self {
         self.timeout = limit;
         self
     }
 
-    fn with(
-        mut self,
-        source: impl FnOnce(&Watches) -> BoxStream<'static, ReconcileRequest> + Send + 'static,
-    ) -> Self {
-        self.sources.push(Box::new(source));
+    /// How long the first lists may take while the API server answers: two minutes by default. Then the manager ends
+    /// with [`ManagerError::ControllerEnded`](crate::ManagerError::ControllerEnded).
+    #[doc(alias = "CacheSyncTimeout")]
+    #[must_use]
+    pub fn sync_timeout(mut self, limit: Duration) -> Self {
+        self.sync_limit = limit;
         self
     }
 
-    /// Reconciles until `stop` is cancelled, then lets running reconciles finish. Returns why it ended
-    /// if `stop` was not cancelled.
-    pub(crate) async fn run<C, R, F, E>(
+    /// The delay after the first failure of an object, 5 ms by default, which doubles with each further failure, and the
+    /// longest delay, 1000 s by default.
+    #[doc(alias = "RateLimiter")]
+    #[must_use]
+    pub fn rate_limit(mut self, first: Duration, longest: Duration) -> Self {
+        (self.first_delay, self.longest_delay) = (first, longest);
+        self
+    }
+
+    /// Whether the controller runs only in the replica that leads: `true` by default. Without it, each replica runs the
+    /// controller, which may then write nothing that two replicas must not both write.
+    #[doc(alias = "NeedLeaderElection")]
+    #[must_use]
+    pub fn needs_leader(mut self, needs_leader: bool) -> Self {
+        self.needs_leader = needs_leader;
+        self
+    }
+
+    /// Whether the caches are filled before this process leads, so that it can begin at once: `false` by default. A
+    /// standby then needs as much memory, and as many watches, as the leader.
+    #[doc(alias = "EnableWarmup")]
+    #[must_use]
+    pub fn warm(mut self, is_warm: bool) -> Self {
+        self.is_warm = is_warm;
+        self
+    }
+
+    pub(crate) fn workers(&self) -> usize {
+        usize::from(self.concurrency)
+    }
+
+    /// Subscribes to the caches. Nothing is sent yet.
+    pub(crate) fn prepare<R, F, E>(
         self,
         name: &'static str,
         reconcile: R,
-        policy: Policy<K, E, C>,
-        context: Arc<C>,
+        policy: Policy<K, E>,
         run: Run,
-    ) -> String
+    ) -> Prepared
     where
-        C: Send + Sync + 'static,
-        R: Fn(Arc<K>, Arc<C>) -> F + Send + Sync + 'static,
+        R: Fn(Handle<K>) -> F + Send + Sync + 'static,
         F: Future<Output = Result<Action, E>> + Send + 'static,
         E: Error + Send + 'static,
     {
         let Run {
             server,
+            client,
+            clock,
             recorder,
+            series,
             queue,
+            threads,
             stop,
         } = run;
-        let watches = Watches::new(name, server.clone(), recorder);
-        let backoff = Backoff::default();
-        // If kube debounces, it must get every object at once.
-        let is_limited = self.concurrency > 0 && self.debounce.is_zero();
-        queue.configure(is_limited.then_some(self.concurrency), self.timeout);
+        let watches = Watches::new(name, server.clone(), recorder.clone(), series);
+        let backoff = Backoff::new(self.first_delay, self.longest_delay);
+        queue.configure(self.timeout, self.debounce);
         queue.counts().may_run(self.concurrency);
-        let primary = (self.primary)(&watches, self.observers);
-        let others = self.sources.into_iter().map(|source| source(&watches));
-        let sources: Vec<_> = [primary].into_iter().chain(others).collect();
-        let turns = queue
-            .turns(stream::select_all(sources).boxed())
-            .take_until(stop.clone().cancelled_owned());
-        let pause = match self.pause.map(|pause| (pause, server.client())) {
-            Some((pause, Ok(client))) => Some(pause.run(name, client)),
-            Some((_, Err(error))) => return crate::chain::chain(&error),
-            None => None,
-        };
+        for setup in self.setup {
+            setup(&queue);
+        }
+        // Last, so that what the others keep of an object is up to date before its reconcile.
+        let mut seen = HashMap::new();
+        let (predicate, added) = (self.predicate, queue.clone());
+        let (forgotten, names) = (backoff.clone(), self.names.clone());
+        self.cache.subscribe(
+            predicate.is_some(),
+            Box::new(move |change, object| {
+                if change.new.is_none() {
+                    seen.remove(&change.key);
+                    added.forget(&change.key);
+                    forgotten.forget(&change.key);
+                    names.gone(&change.key);
+                    return;
+                }
+                if let (Some(predicate), Some(object)) = (&predicate, object) {
+                    let hash = guard(|| predicate(object)).unwrap_or_else(|panic| {
+                        added.counts().panicked();
+                        tracing::error!(object = %change.key, panic, "a predicate panicked");
+                        None
+                    });
+                    let before = hash.and_then(|hash| seen.insert(change.key.clone(), hash));
+                    if hash.is_some() && before == hash && !is_replaced(change) {
+                        return;
+                    }
+                }
+                added.add(&change.key, change.trigger);
+            }),
+        );
+        let failing = self.sources.iter().map(|source| source.failing());
         let reconciler = Reconciler {
             controller: name,
-            backoff: backoff.clone(),
+            backoff,
             timeout: self.timeout,
             server,
             queue: queue.clone(),
             stop: stop.clone(),
-            failing: watches.failing(),
+            failing: failing.collect(),
         };
-        let config = Config::default()
-            .concurrency(self.concurrency)
-            .debounce(self.debounce);
-        let unlisted = stopped_before_listed(self.cache.listed(), stop);
-        let reconcile = reconciler.wrap(reconcile, policy, pause, context);
-        let reconciled = self.cache.reconcile(reconcile, turns.boxed(), config);
-        let reconciled = reconciled.take_until(unlisted).for_each(|event| {
-            observe(name, &backoff, &queue, event);
-            ready(())
-        });
-        tokio::select! {
-            () = reconciled => "nothing is left to watch".to_owned(),
-            reason = watches.never_listed() => reason,
+        let pause = self.pause;
+        let pause = pause.map(|pause| pause.run(name, client.clone(), self.cache.clone()));
+        let hand = Hand {
+            name,
+            client,
+            clock,
+            recorder,
+            cache: self.cache,
+            caches: self.caches,
+            applied: self.applied,
+            statuses: Mutex::default(),
+            names: self.names,
+        };
+        let work = reconciler.wrap(Arc::new(hand), reconcile, policy, pause);
+        let limit = match self.concurrency {
+            0 => usize::MAX,
+            limit => limit.into(),
+        };
+        let (sources, streams, sync_limit) = (self.sources, self.streams, self.sync_limit);
+        let (all, watching, shown) = (sources.clone(), watches.clone(), sources.clone());
+        let work = async move {
+            let mut tasks = JoinSet::new();
+            for mut stream in streams {
+                let queue = queue.clone();
+                tasks.spawn(async move {
+                    while let Some((objects, trigger)) = stream.next().await {
+                        add_all(&queue, objects, trigger);
+                    }
+                });
+            }
+            let reconciled = async {
+                let listed = async {
+                    for source in &sources {
+                        source.listed().await;
+                    }
+                };
+                // A list does not arrive while the API server is unreachable.
+                if stop.run_until_cancelled(listed).await.is_some() {
+                    workers::run(queue, limit, threads, work, stop).await;
+                }
+            };
+            tokio::select! {
+                () = reconciled => "it was stopped".to_owned(),
+                reason = watches.never_listed(&sources, sync_limit) => reason,
+            }
+        };
+        Prepared {
+            name,
+            needs_leader: self.needs_leader,
+            is_warm: self.is_warm,
+            watch: Box::pin(async move {
+                let mut tasks: JoinSet<()> = JoinSet::new();
+                for source in all {
+                    tasks.spawn(source.follow(watching.clone()));
+                }
+                tasks.spawn(async move { match watching.report_unreadable().await {} });
+                while tasks.join_next().await.is_some() {}
+                pending().await
+            }),
+            work: Box::pin(work),
+            sources: shown,
         }
     }
+}
+
+/// A controller that can start.
+pub(crate) struct Prepared {
+    pub(crate) name: &'static str,
+    pub(crate) needs_leader: bool,
+    pub(crate) is_warm: bool,
+    /// Fills the caches. Never ends.
+    pub(crate) watch: BoxFuture<'static, ()>,
+    /// Reconciles until the stop, then lets running reconciles finish. Returns why it ended.
+    pub(crate) work: BoxFuture<'static, String>,
+    pub(crate) sources: Vec<Arc<dyn Source>>,
 }
 
 /// What the manager gives to a controller that it runs.
 #[derive(Clone)]
 pub(crate) struct Run {
     pub(crate) server: ApiServer,
+    pub(crate) client: Client,
+    pub(crate) clock: Clock,
     pub(crate) recorder: Recorder,
+    pub(crate) series: metrics::Watches,
     pub(crate) queue: Queue,
+    pub(crate) threads: Threads,
     pub(crate) stop: CancellationToken,
 }
 
-/// Completes when `stop` is cancelled before the first list of objects has arrived.
-///
-/// kube would then wait for that list, which does not arrive while the server is unreachable.
-/// Nothing is lost: no reconcile starts before the list has arrived.
-async fn stopped_before_listed(listed: BoxFuture<'static, ()>, stop: CancellationToken) {
-    stop.cancelled().await;
-    if listed.now_or_never().is_some() {
-        pending().await
+fn add_all(queue: &Queue, objects: impl IntoIterator<Item = Arc<Key>>, trigger: Trigger) {
+    for object in objects {
+        queue.add(&object, trigger);
     }
 }
 
-/// Logs what kube reports, unless the reconcile itself has logged it.
-fn observe(
-    controller: &'static str,
-    backoff: &Backoff,
-    queue: &Queue,
-    event: Result<(), Event<Failed, Infallible>>,
-) {
-    match event {
-        Ok(_) | Err(Event::ReconcilerFailed(..) | Event::QueueError(_)) => {}
-        Err(Event::ObjectNotFound(object)) => {
-            let key = Key::from(&*object);
-            backoff.forget(&key);
-            queue.finished(&key);
-            tracing::debug!(controller, %object, "deleted before it was reconciled");
-        }
-        Err(Event::RunnerError(error)) => {
-            let error = crate::chain::chain(&error);
-            tracing::error!(controller, error, "kube gave up on the controller");
-        }
-    }
+/// Whether the name of the object has become free, if only for a moment.
+fn is_freed<K>(change: &Change<K>) -> bool {
+    change.new.is_none() || is_replaced(change)
+}
+
+/// Whether another object has taken the name.
+fn is_replaced<K>(change: &Change<K>) -> bool {
+    let uid = |entry: &Option<Arc<Entry<K>>>| entry.as_ref().map(|entry| entry.uid.clone());
+    change.old.is_some() && uid(&change.old) != uid(&change.new)
+}
+
+/// The objects of kind `K` that own the object `key`, whether they control it or not.
+fn owners_of<K: Cached, Child>(
+    entry: &Entry<Child>,
+    key: &Key,
+    cache: &Cache<K>,
+) -> Vec<Arc<Key>> {
+    let owners = entry.owners.iter();
+    let owners = owners.filter(|owner| owner.is::<K>(cache.kind()));
+    owners
+        .map(|owner| Arc::new(Key::within::<K>(key.namespace(), &owner.name)))
+        .collect()
+}
+
+/// The unique name of the object in the queue. The reference to a cluster-scoped owner may have the namespace of the
+/// owned object.
+fn named<K: Resource + 'static>(object: &ObjectRef<K>) -> Key {
+    Key::within::<K>(object.namespace.as_deref(), &object.name)
 }

@@ -13,15 +13,15 @@
 //! - [`Manager`] creates the client, runs controllers, tasks, [`webhook`]s, health probes and a metrics
 //!   server, and shuts them down in order. With `--leader-elect`, only one of several replicas runs the
 //!   controllers. It watches the whole cluster or some namespaces. [`Flags`] are its command-line flags.
-//! - [`Controller`] watches like [`kube::runtime::Controller`], and also what its objects refer to. The
-//!   manager adds bounded concurrency, an order, deadlines, pausing of objects, exponential backoff per
-//!   object, isolation of panics and of unreadable objects, and a log span per reconcile.
-//! - [`Owned`] caches the objects that a controller's objects own, and writes them.
+//! - [`Controller`] says what is watched, and how many objects are reconciled at the same time, in which order,
+//!   with which deadlines and delays. Each reconcile is a task; panics and unreadable objects are isolated.
+//! - [`Handle`] is the object in a reconcile: it reads and writes what the object owns, its status and its events.
+//! - [`Cache`] has the objects of a kind, its own writes included.
 //! - [`Retry`] is an error that says when its object is retried, or that it is not.
 //! - [`Expectations`] tells whether the watch has caught up with earlier writes.
 //! - [`Clock`] tells the time, which tests can set.
 //! - [`Metrics`] has the metrics of controller-runtime, and your own.
-//! - [`conditions`] and [`apply_status`] are for the status.
+//! - [`conditions`] are for the status.
 //!
 //! The features `otlp` and `native-histograms` add traces and native histograms; see the [`guide`].
 //!
@@ -45,11 +45,15 @@
 )]
 
 #[cfg(feature = "manager")]
+mod action;
+#[cfg(feature = "manager")]
 mod address;
 #[cfg(feature = "manager")]
 mod api_server;
 #[cfg(feature = "manager")]
 mod backoff;
+#[cfg(feature = "manager")]
+mod cache;
 #[cfg(feature = "manager")]
 mod certificate;
 #[cfg(any(feature = "manager", feature = "testing"))]
@@ -69,15 +73,17 @@ mod election;
 #[cfg(feature = "manager")]
 mod error;
 #[cfg(feature = "manager")]
-mod expectations;
-#[cfg(feature = "manager")]
 mod flags;
 #[cfg(feature = "manager")]
 pub mod guide;
 #[cfg(feature = "manager")]
+mod handle;
+#[cfg(feature = "manager")]
 mod health;
 #[cfg(feature = "manager")]
 mod http_server;
+#[cfg(feature = "manager")]
+mod key;
 #[cfg(feature = "manager")]
 mod logging;
 #[cfg(feature = "manager")]
@@ -88,8 +94,6 @@ mod metrics;
 mod namespaces;
 #[cfg(feature = "otlp")]
 mod otlp;
-#[cfg(feature = "manager")]
-mod owned;
 #[cfg(feature = "manager")]
 mod pause;
 #[cfg(feature = "manager")]
@@ -110,8 +114,6 @@ mod retry;
 mod running;
 #[cfg(feature = "manager")]
 mod signals;
-#[cfg(feature = "manager")]
-mod status;
 #[cfg(feature = "testing")]
 pub mod testing;
 #[cfg(feature = "manager")]
@@ -120,24 +122,26 @@ mod thread;
 mod watch;
 #[cfg(feature = "manager")]
 pub mod webhook;
+#[cfg(feature = "manager")]
+mod workers;
 
 #[cfg(feature = "manager")]
 pub use prometheus_client;
 
 #[cfg(feature = "manager")]
 pub use self::{
+    action::Action,
     address::BindAddress,
+    cache::{Cache, Cached},
     clock::{Clock, ClockSetter},
-    controller::{Cache, Controller},
+    controller::Controller,
     error::{ManagerError, exit},
-    expectations::Expectations,
     flags::{Flags, LogFormat},
+    handle::{Handle, OwnedError, is_controlled_by},
     logging::init as init_logging,
     manager::Manager,
     metrics::Metrics,
-    owned::{NotListed, Owned, OwnedError, is_controlled_by},
     retry::Retry,
-    status::apply_status,
 };
 
 // Compiles the operator in the README and its test.

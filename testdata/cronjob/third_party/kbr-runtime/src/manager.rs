@@ -7,60 +7,69 @@
 
 use std::collections::HashMap;
 use std::error::Error as StdError;
-use std::fmt::Debug;
 use std::future::{pending, ready};
-use std::hash::Hash;
 use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
 use futures::FutureExt;
 use futures::future::BoxFuture;
-use kube::runtime::controller::Action;
+use kube::api::PartialObjectMeta;
 use kube::runtime::events::Recorder;
-use kube::{Client, Config, Resource};
-use serde::de::DeserializeOwned;
-use tokio::time::timeout;
+use kube::runtime::watcher;
+use kube::{Api, Client, Config, Resource};
+use tokio::task::JoinSet;
+use tokio::time::{sleep, timeout};
 use tokio_util::sync::CancellationToken;
 
 use crate::api_server::ApiServer;
-use crate::controller::Run;
+use crate::cache::{Cached, Caches, Source};
+use crate::controller::{Prepared, Run};
 use crate::election::{self, Election};
 use crate::health::Health;
 use crate::metrics::{self, Metrics};
 use crate::probes::{Added, Probes};
 use crate::queue::Queue;
 use crate::running::Running;
+use crate::watch::{Selection, Watches};
 use crate::webhook::{self, BoxError, Webhooks};
-use crate::{Clock, Controller, Flags, ManagerError, chain, client, logging, namespaces, signals};
+use crate::workers::Threads;
+use crate::{
+    Action, Cache, Clock, Controller, Flags, Handle, ManagerError, chain, client, logging,
+    namespaces, signals,
+};
+
+/// Who reports on the watches that no controller began.
+const WATCHES: &str = "watches";
 
 /// How long the start is delayed to find out whether the namespaces to watch exist.
 const FIRST_ANSWER: Duration = Duration::from_secs(5);
+
+/// The part of the grace period after which no answer of the API server is waited for. The rest is for what
+/// reconciles do after the error.
+const LAST_ANSWER: f64 = 0.9;
+
+/// How long the servers may finish open requests after leadership was lost.
+const LAST_RESPONSES: Duration = Duration::from_secs(1);
 
 /// Creates the client that controllers share, and runs controllers, webhooks and health probes.
 ///
 /// Nothing starts before [`Manager::run`]. This type corresponds to controller-runtime's `manager.Manager`.
 ///
 /// ```no_run
-/// use std::sync::Arc;
-///
 /// use k8s_openapi::api::core::v1::ConfigMap;
-/// use kbr_runtime::{Controller, Flags, Manager, ManagerError};
-/// use kube::runtime::controller::Action;
-/// use kube::runtime::watcher::Config;
-/// use kube::{Api, Client};
+/// use kbr_runtime::{Action, Controller, Flags, Handle, Manager, ManagerError};
 ///
-/// async fn reconcile(object: Arc<ConfigMap>, client: Arc<Client>) -> kube::Result<Action> {
+/// async fn reconcile(object: Handle<ConfigMap>) -> kube::Result<Action> {
 ///     // Bring the cluster closer to what `object` asks for.
-/// #   let _ = (object, client);
+/// #   let _ = object;
 ///     Ok(Action::await_change())
 /// }
 ///
 /// async fn run(flags: Flags) -> Result<(), ManagerError> {
 ///     let mut manager = Manager::new(flags).await?;
-///     let client = manager.client();
-///     let controller = Controller::new(Api::<ConfigMap>::all(client.clone()), Config::default());
-///     manager.add("example", controller, reconcile, Arc::new(client));
+///     let controller = Controller::new(manager.all());
+///     manager.add("example", controller, reconcile);
 ///     manager.run().await
 /// }
 /// ```
@@ -71,6 +80,7 @@ pub struct Manager {
     client: Client,
     clock: Clock,
     controllers: Vec<Registration>,
+    caches: Caches,
     tasks: Vec<Task>,
     checks: Added,
     /// By controller name.
@@ -80,11 +90,15 @@ pub struct Manager {
     /// Whether it watches some namespaces instead of the whole cluster.
     is_namespaced: bool,
     stop: CancellationToken,
+    /// Ends the process, if the manager may do that.
+    end: Option<fn()>,
 }
 
 struct Registration {
     name: &'static str,
-    start: Start,
+    /// How many objects it reconciles at the same time.
+    workers: usize,
+    prepare: Prepare,
 }
 
 struct Task {
@@ -94,8 +108,7 @@ struct Task {
     start: Box<dyn FnOnce(CancellationToken) -> BoxFuture<'static, Result<(), String>> + Send>,
 }
 
-/// Runs a controller until it is stopped. Returns why it ended if it was not stopped.
-type Start = Box<dyn FnOnce(Run) -> BoxFuture<'static, String> + Send>;
+type Prepare = Box<dyn FnOnce(Run) -> Prepared + Send>;
 
 impl Manager {
     /// Sets up logging for the process, see [`init_logging`](crate::init_logging), and creates the client.
@@ -122,7 +135,7 @@ impl Manager {
     /// [`ManagerError::Client`] when `config` is not usable, for example because of a certificate in it.
     pub fn with_config(flags: Flags, config: Config) -> Result<Self, ManagerError> {
         client::install_tls_provider();
-        let server = ApiServer::new(config.clone());
+        let server = ApiServer::with_deadline(config.clone(), flags.request_timeout);
         let (webhooks, metrics) = (Webhooks::default(), Metrics::new());
         let host = config
             .cluster_url
@@ -137,6 +150,7 @@ impl Manager {
             server,
             clock: Clock::system(),
             controllers: Vec::new(),
+            caches: Caches::default(),
             tasks: Vec::new(),
             checks: Added::default(),
             recorders: HashMap::new(),
@@ -144,13 +158,15 @@ impl Manager {
             metrics,
             is_namespaced: false,
             stop: CancellationToken::new(),
+            end: None,
         })
     }
 
     /// The client that controllers share.
     ///
-    /// A request other than a watch fails if it is not answered within 30 seconds. The client does not
-    /// retry requests: return the error from the reconcile, which is then retried.
+    /// A request other than a watch fails if it is not answered within [`Flags::request_timeout`], or after
+    /// nine tenths of the grace period at the stop. The client does not retry requests: return the error from
+    /// the reconcile, which is then retried.
     #[must_use]
     pub fn client(&self) -> Client {
         self.client.clone()
@@ -175,14 +191,12 @@ impl Manager {
     /// operator needs a Role in each namespace that allows `get` on `namespaces`.
     ///
     /// ```no_run
-    /// # use {k8s_openapi::api::core::v1::ConfigMap, kbr_runtime::{Controller, Manager}, std::sync::Arc};
-    /// # use kube::{Api, runtime::controller::Action, runtime::watcher::Config};
-    /// # async fn reconcile(_: Arc<ConfigMap>, _: Arc<()>) -> kube::Result<Action> { Ok(Action::await_change()) }
+    /// # use {k8s_openapi::api::core::v1::ConfigMap, kbr_runtime::{Action, Controller, Handle, Manager}};
+    /// # async fn reconcile(_: Handle<ConfigMap>) -> kube::Result<Action> { Ok(Action::await_change()) }
     /// fn register(manager: &mut Manager) {
     ///     for namespace in manager.namespaces() {
-    ///         let objects = Api::<ConfigMap>::namespaced(manager.client(), &namespace);
-    ///         let controller = Controller::new(objects, Config::default());
-    ///         manager.add("example", controller, reconcile, Arc::new(()));
+    ///         let controller = Controller::new(manager.namespaced(&namespace));
+    ///         manager.add("example", controller, reconcile);
     ///     }
     /// }
     /// ```
@@ -231,9 +245,63 @@ impl Manager {
         self.stop.clone()
     }
 
+    /// A cache of all objects of kind `K`. There is one for each kind, whoever asks: controllers share it.
+    pub fn all<K>(&mut self) -> Cache<K>
+    where
+        K: Cached,
+        K::DynamicType: Default,
+    {
+        self.caches.shared(self.client.clone(), None)
+    }
+
+    /// The same for one namespace.
+    pub fn namespaced<K>(&mut self, namespace: &str) -> Cache<K>
+    where
+        K: Cached,
+        K::DynamicType: Default,
+    {
+        self.caches.shared(self.client.clone(), Some(namespace))
+    }
+
+    /// A cache of the metadata of all objects of kind `K`, for [`Controller::references`]. Nothing else is watched.
+    pub fn metadata<K>(&mut self) -> Cache<PartialObjectMeta<K>>
+    where
+        PartialObjectMeta<K>: Cached,
+        <PartialObjectMeta<K> as Resource>::DynamicType: Default,
+    {
+        self.all()
+    }
+
+    /// A cache of the objects of `api` that `config` selects. It has a watch of its own, which its clones share.
+    pub fn cache<K>(&mut self, api: Api<K>, config: watcher::Config) -> Cache<K>
+    where
+        K: Cached,
+        K::DynamicType: Default,
+    {
+        self.cache_of(api, config, K::DynamicType::default())
+    }
+
+    /// Like [`Manager::cache`], for a kind that is known only at run time, such as that of a
+    /// [`DynamicObject`](kube::api::DynamicObject).
+    pub fn cache_of<K: Cached>(
+        &mut self,
+        api: Api<K>,
+        config: watcher::Config,
+        kind: K::DynamicType,
+    ) -> Cache<K> {
+        let selection = Selection {
+            namespace: api.namespace().map(str::to_owned),
+            client: api.into_client(),
+            config,
+        };
+        let cache = Cache::new(selection, kind);
+        self.caches.add(&cache);
+        cache
+    }
+
     /// Adds a controller. [`Manager::run`] starts it.
     ///
-    /// `reconcile` is called with an object and `context`. If it fails, panics or takes longer than
+    /// `reconcile` is called with an object. If it fails, panics or takes longer than
     /// [`Controller::timeout`] allows, the failure is logged, and `reconcile` is called again after 5 ms. The
     /// delay doubles with each further failure of this object, up to 1000 s, and a success resets it: the rule
     /// of client-go's `ItemExponentialFailureRateLimiter`. A change does not wait for the delay, and a failure
@@ -242,56 +310,59 @@ impl Manager {
     /// If the error or one of its sources is a [`kube::Error`] with a `Retry-After`, the delay is at least
     /// that; a 409 Conflict is not logged as an error. If one of them is a [`Retry`](crate::Retry), it says
     /// when the object is retried, or that it is not retried until it changes. `name` is the controller's
-    /// name in the logs.
+    /// name in the logs, and the field manager of what it applies.
     ///
     /// While the API server does not answer, no reconcile starts, and failures do not count.
-    pub fn add<K, C, R, F, E>(
-        &mut self,
-        name: &'static str,
-        controller: Controller<K>,
-        reconcile: R,
-        context: Arc<C>,
-    ) where
-        K: Clone + Debug + DeserializeOwned + Resource + Send + Sync + 'static,
-        K::DynamicType: Clone + Debug + Default + Eq + Hash + Send + Sync + Unpin,
-        C: Send + Sync + 'static,
-        R: Fn(Arc<K>, Arc<C>) -> F + Send + Sync + 'static,
+    ///
+    /// A reconcile that needs more than its object captures it:
+    ///
+    /// ```no_run
+    /// # use {k8s_openapi::api::core::v1::ConfigMap, kbr_runtime::{Action, Controller, Handle, Manager}};
+    /// # struct Settings;
+    /// # async fn reconcile(_: Handle<ConfigMap>, _: Arc<Settings>) -> kube::Result<Action> { Ok(Action::await_change()) }
+    /// use std::sync::Arc;
+    ///
+    /// fn register(manager: &mut Manager, settings: Arc<Settings>) {
+    ///     let controller = Controller::new(manager.all());
+    ///     manager.add("example", controller, move |object| reconcile(object, settings.clone()));
+    /// }
+    /// ```
+    pub fn add<K, R, F, E>(&mut self, name: &'static str, controller: Controller<K>, reconcile: R)
+    where
+        K: Cached,
+        R: Fn(Handle<K>) -> F + Send + Sync + 'static,
         F: Future<Output = Result<Action, E>> + Send + 'static,
         E: StdError + Send + 'static,
     {
-        let back_off = |_: &K, _: &E, _: &C| None;
-        self.add_with_error_policy(name, controller, reconcile, back_off, context);
+        self.add_with_error_policy(name, controller, reconcile, |_, _| None);
     }
 
     /// Adds a controller that decides for each error when to retry.
     ///
-    /// `error_policy` is called with the object, the error and `context`. It returns
+    /// `error_policy` is called with the object and the error. It returns
     /// `Some(`[`Action::requeue`]`)` to retry after that delay, `Some(`[`Action::await_change`]`)` to
     /// retry only after a change, or `None` to do the same as [`Manager::add`]. A panic always gets the
     /// growing delay, and `error_policy` is not called for it.
-    pub fn add_with_error_policy<K, C, R, F, E, P>(
+    pub fn add_with_error_policy<K, R, F, E, P>(
         &mut self,
         name: &'static str,
         controller: Controller<K>,
         reconcile: R,
         error_policy: P,
-        context: Arc<C>,
     ) where
-        K: Clone + Debug + DeserializeOwned + Resource + Send + Sync + 'static,
-        K::DynamicType: Clone + Debug + Default + Eq + Hash + Send + Sync + Unpin,
-        C: Send + Sync + 'static,
-        R: Fn(Arc<K>, Arc<C>) -> F + Send + Sync + 'static,
+        K: Cached,
+        R: Fn(Handle<K>) -> F + Send + Sync + 'static,
         F: Future<Output = Result<Action, E>> + Send + 'static,
         E: StdError + Send + 'static,
-        P: Fn(&K, &E, &C) -> Option<Action> + Send + Sync + 'static,
+        P: Fn(&K, &E) -> Option<Action> + Send + Sync + 'static,
     {
+        let workers = controller.workers();
         let policy = Arc::new(error_policy);
-        let start = move |run| -> BoxFuture<'static, String> {
-            Box::pin(controller.run(name, reconcile, policy, context, run))
-        };
+        let prepare = move |run| controller.prepare(name, reconcile, policy, run);
         self.controllers.push(Registration {
             name,
-            start: Box::new(start),
+            workers,
+            prepare: Box::new(prepare),
         });
     }
 
@@ -404,14 +475,16 @@ impl Manager {
     /// Runs until SIGTERM or SIGINT, then waits for the running reconciles and tasks and returns.
     ///
     /// It waits no longer than `--graceful-shutdown-timeout`. A second signal ends the process at once,
-    /// with exit code 1.
+    /// with exit code 1. So does the loss of leadership, two seconds later, if the process still runs then.
     ///
     /// # Errors
     ///
     /// [`ManagerError::Thread`] or [`ManagerError::ThreadEnded`] when signals cannot be handled, and the
     /// errors of [`Manager::run_until_stopped`].
     pub async fn run(&mut self) -> Result<(), ManagerError> {
-        let mut signals = signals::listen(self.stop.clone(), || std::process::exit(1))?;
+        let end: fn() = || std::process::exit(1);
+        let mut signals = signals::listen(self.stop.clone(), end)?;
+        self.end = Some(end);
         tokio::select! {
             outcome = self.run_until_stopped() => outcome,
             error = signals.ended() => Err(error),
@@ -419,7 +492,7 @@ impl Manager {
     }
 
     /// Runs until [`Manager::stop_token`] is cancelled, then waits for the running reconciles and tasks
-    /// and returns. It handles no signals.
+    /// and returns. It handles no signals, and does not end the process.
     ///
     /// Webhooks are served until the controllers have finished, since the controllers' last writes may need
     /// them. Controllers, tasks and webhooks run only once: a second call starts none of them.
@@ -446,14 +519,18 @@ impl Manager {
             Some(settings) => {
                 let gate = self.server.gate();
                 let leads = self.metrics.leads(settings.name());
-                Some(Election::start(settings, self.config.clone(), gate, leads)?)
+                let config = self.config.clone();
+                Some(Election::start(settings, config, gate, leads, self.end)?)
             }
             None => None,
         };
         let webhooks = std::mem::take(&mut self.webhooks);
         let mut server = webhook::Server::start(&self.flags, webhooks, &self.metrics)?;
         let mut health = Health::new(self.server.clone());
-        let controllers = self.take_controllers(&mut health);
+        let workers = self.controllers.iter().map(|controller| controller.workers);
+        let threads = Threads::start(workers.sum())?;
+        let controllers = self.take_controllers(&mut health, &threads);
+        let caches = self.take_caches(&controllers);
         let certificate = server.certificate();
         let address = &self.flags.health_probe_bind_address;
         let checks = std::mem::take(&mut self.checks);
@@ -470,14 +547,25 @@ impl Manager {
         };
         let lead = Lead {
             election,
+            server: self.server.clone(),
             stop: self.stop.clone(),
             grace: self.flags.graceful_shutdown_timeout,
         };
         let tasks = std::mem::take(&mut self.tasks);
-        let outcome = lead.run(controllers, tasks, others).await;
+        let (outcome, election) = lead.run(controllers, tasks, caches, others).await;
         self.stop.cancel();
-        server.stop().await;
-        metrics.stop().await;
+        let release = async {
+            if let Some(election) = election {
+                election.release().await;
+            }
+        };
+        let stopped = async { tokio::join!(release, server.stop(), metrics.stop()) };
+        if matches!(outcome, Err(ManagerError::LeadershipLost { .. })) {
+            // Soon another may lead, and code that blocks its thread has not ended.
+            let _ = timeout(LAST_RESPONSES, stopped).await;
+        } else {
+            stopped.await;
+        }
         outcome
     }
 
@@ -500,10 +588,7 @@ impl Manager {
         }))
     }
 
-    fn take_controllers(
-        &mut self,
-        health: &mut Health,
-    ) -> Vec<(&'static str, BoxFuture<'static, String>)> {
+    fn take_controllers(&mut self, health: &mut Health, threads: &Threads) -> Vec<Prepared> {
         let controllers = std::mem::take(&mut self.controllers).into_iter();
         let controllers = controllers.map(|controller| {
             let counts = self.metrics.controller(controller.name);
@@ -512,13 +597,39 @@ impl Manager {
             self.metrics.watch(controller.name, queue.clone());
             let run = Run {
                 server: self.server.clone(),
+                client: self.client.clone(),
+                clock: self.clock.clone(),
                 recorder: self.recorder(controller.name),
+                series: self.metrics.watches().clone(),
                 queue,
+                threads: threads.handle(),
                 stop: self.stop.clone(),
             };
-            (controller.name, (controller.start)(run))
+            (controller.prepare)(run)
         });
         controllers.collect()
+    }
+
+    /// The caches to fill at once: those that say so, and those that no controller fills.
+    fn take_caches(&mut self, controllers: &[Prepared]) -> Vec<BoxFuture<'static, ()>> {
+        let recorder = self.recorder(WATCHES);
+        let series = self.metrics.watches().clone();
+        let watches = Watches::new(WATCHES, self.server.clone(), recorder, series);
+        let used = |source: &Arc<dyn Source>| {
+            let mut all = controllers.iter().flat_map(|controller| &controller.sources);
+            all.any(|other| other.address() == source.address())
+        };
+        let caches = std::mem::take(&mut self.caches);
+        let caches = caches.all().iter();
+        let wanted = caches.filter(|source| source.is_warm() || !used(source));
+        let mut wanted: Vec<BoxFuture<'static, ()>> = wanted
+            .map(|source| source.clone().follow(watches.clone()))
+            .collect();
+        if !wanted.is_empty() {
+            let reports = async move { match watches.report_unreadable().await {} };
+            wanted.push(Box::pin(reports));
+        }
+        wanted
     }
 }
 
@@ -526,24 +637,43 @@ impl Manager {
 struct Lead {
     /// Without an election, this process leads.
     election: Option<Election>,
+    server: ApiServer,
     stop: CancellationToken,
     grace: Duration,
 }
 
 impl Lead {
     /// Runs `controllers` once this process leads, and each of `tasks` at once or once this process leads,
-    /// until the stop or until a controller or one of the `others` ends.
+    /// until the stop or until a controller or one of the `others` ends. Also returns the election that may be
+    /// left: nothing that needs the Lease runs any more.
     async fn run(
         mut self,
-        controllers: Vec<(&'static str, BoxFuture<'static, String>)>,
+        controllers: Vec<Prepared>,
         tasks: Vec<Task>,
+        caches: Vec<BoxFuture<'static, ()>>,
         others: impl Future<Output = ManagerError>,
-    ) -> Result<(), ManagerError> {
+    ) -> (Result<(), ManagerError>, Option<Election>) {
         let mut others = pin!(others);
         let mut running = Running::default();
         let (leading, always): (Vec<_>, Vec<_>) =
             tasks.into_iter().partition(|task| task.needs_lead);
         self.spawn(&mut running, always);
+        // Until everything has ended.
+        let mut watching: JoinSet<()> = caches.into_iter().collect();
+        let mut waiting = Vec::new();
+        for controller in controllers {
+            let Prepared { name, work, watch, .. } = controller;
+            let mut watch = Some(watch);
+            if controller.is_warm || !controller.needs_leader {
+                watching.extend(watch.take());
+            }
+            if controller.needs_leader {
+                waiting.push((name, work, watch));
+            } else {
+                tracing::info!(controller = name, "starting");
+                running.spawn(name, work);
+            }
+        }
         if let Some(election) = &mut self.election {
             let outcome = tokio::select! {
                 biased;
@@ -560,40 +690,41 @@ impl Lead {
                 },
             };
             if let Some(outcome) = outcome {
-                return self.step_back(running, outcome).await;
+                let finished = self.finish(running).await;
+                return (first_error(outcome, finished), self.election);
             }
         }
         self.spawn(&mut running, leading);
-        for (name, controller) in controllers {
+        for (name, work, watch) in waiting {
             tracing::info!(controller = name, "starting");
-            running.spawn(name, controller);
+            watching.extend(watch);
+            running.spawn(name, work);
         }
-        let Self { stop, grace, .. } = self;
+        let mut election = self.election.take();
         let finished = async {
             let outcome = tokio::select! {
                 // A controller that ends because of the stop has not ended by itself.
                 biased;
-                () = stop.cancelled() => Ok(()),
+                () = self.stop.cancelled() => Ok(()),
                 error = running.ended() => Err(error),
                 error = others => Err(error),
             };
-            stop.cancel();
-            let finished = running.finish(grace).await;
-            outcome.and(finished)
+            (outcome, self.finish(running).await)
         };
-        let Some(mut election) = self.election else {
-            return finished.await;
+        let lost = async {
+            match &mut election {
+                Some(election) => election.lost().await,
+                None => pending().await,
+            }
         };
-        let outcome = tokio::select! {
-            outcome = finished => outcome,
+        let (outcome, finished) = tokio::select! {
+            finished = finished => finished,
             // Everything that is running is dropped at its current `await`.
-            error = election.lost() => return Err(error),
+            error = lost => return (Err(error), None),
         };
         // What has not ended may still write, so the Lease must then expire.
-        if !matches!(outcome, Err(ManagerError::GracePeriodElapsed(_))) {
-            election.release().await;
-        }
-        outcome
+        let election = election.filter(|_| finished.is_ok());
+        (first_error(outcome, finished), election)
     }
 
     fn spawn(&self, running: &mut Running, tasks: Vec<Task>) {
@@ -603,17 +734,32 @@ impl Lead {
         }
     }
 
-    /// Leaves the election without having led.
-    async fn step_back(
-        self,
-        running: Running,
-        outcome: Result<(), ManagerError>,
-    ) -> Result<(), ManagerError> {
+    /// Stops `running` and waits for it within the grace period, at whose end nothing waits for the API server
+    /// any more.
+    async fn finish(&self, running: Running) -> Result<(), ManagerError> {
         self.stop.cancel();
-        let finished = running.finish(self.grace).await;
-        if let Some(election) = self.election {
-            election.release().await;
+        let give_up = async {
+            sleep(self.grace.mul_f64(LAST_ANSWER)).await;
+            self.server.give_up();
+            pending().await
+        };
+        tokio::select! {
+            finished = running.finish(self.grace) => finished,
+            never = give_up => never,
         }
-        outcome.and(finished)
     }
+}
+
+/// The first error, which is the cause of the second, or has hidden it until now.
+fn first_error(
+    outcome: Result<(), ManagerError>,
+    finished: Result<(), ManagerError>,
+) -> Result<(), ManagerError> {
+    if let (Err(_), Err(error)) = (&outcome, &finished) {
+        tracing::error!(
+            error = chain::chain(error),
+            "the manager did not end in time"
+        );
+    }
+    outcome.and(finished)
 }

@@ -4,20 +4,19 @@
 //! Objects that are not reconciled while an annotation pauses them.
 
 use std::collections::HashSet;
-use std::fmt::Debug;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use k8s_openapi::jiff::Timestamp;
 use kube::api::{Patch, PatchParams};
 use kube::{Api, Client, Resource, ResourceExt};
-use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use crate::backoff::Key;
+use crate::key::Key;
+use crate::cache::{Cache, Cached, Received};
 use crate::conditions::{self, ConditionStatus};
-use crate::watch::Decoded;
+
 
 /// The condition of a paused object, and its reason while it is true.
 const PAUSED: &str = "Paused";
@@ -57,16 +56,17 @@ impl<K: Resource + Serialize> Pause<K> {
     }
 }
 
-impl<K> Pause<K> {
+impl<K: Resource> Pause<K> {
     pub(crate) fn paused(&self) -> PausedObjects {
         self.paused.clone()
     }
 
     /// Starts it for the controller with that name.
-    pub(crate) fn run(self, controller: &str, client: Client) -> Running<K> {
+    pub(crate) fn run(self, controller: &str, client: Client, cache: Cache<K>) -> Running<K> {
         Running {
             pause: self,
             client,
+            cache,
             manager: format!("{controller}-pause"),
             has_no_condition: AtomicBool::new(false),
         }
@@ -74,20 +74,17 @@ impl<K> Pause<K> {
 }
 
 /// The [`Pause`] of a running controller.
-pub(crate) struct Running<K> {
+pub(crate) struct Running<K: Resource> {
     pause: Pause<K>,
     client: Client,
+    cache: Cache<K>,
     /// The field manager of the condition.
     manager: String,
     /// Whether the kind is known to have no place for the condition.
     has_no_condition: AtomicBool,
 }
 
-impl<K> Running<K>
-where
-    K: Clone + Debug + DeserializeOwned + Resource,
-    K::DynamicType: Default,
-{
+impl<K: Cached> Running<K> {
     /// Returns the object to reconcile, unless it is paused. Sets the condition in both cases.
     ///
     /// # Errors
@@ -128,10 +125,10 @@ where
         if self.has_no_condition.load(Ordering::Relaxed) {
             return Ok(None);
         }
-        let kind = K::DynamicType::default();
-        let api: Api<Decoded<K>> = match object.namespace() {
-            Some(namespace) => Api::namespaced_with(self.client.clone(), &namespace, &kind),
-            None => Api::all_with(self.client.clone(), &kind),
+        let kind = self.cache.kind();
+        let api: Api<Received<K>> = match object.namespace() {
+            Some(namespace) => Api::namespaced_with(self.client.clone(), &namespace, kind),
+            None => Api::all_with(self.client.clone(), kind),
         };
         let (reason, message) = match status {
             ConditionStatus::True => (PAUSED, format!("{} is true", self.pause.annotation)),
@@ -141,8 +138,8 @@ where
         let mut paused = conditions::new(PAUSED, status, reason, generation, Timestamp::now());
         paused.message = message;
         let patch = json!({
-            "apiVersion": K::api_version(&kind),
-            "kind": K::kind(&kind),
+            "apiVersion": K::api_version(kind),
+            "kind": K::kind(kind),
             "metadata": { "resourceVersion": object.resource_version() },
             "status": { "conditions": [paused] },
         });
@@ -151,8 +148,12 @@ where
         let name = object.name_any();
         let patch = Patch::Apply(&patch);
         match api.patch_status(&name, &params, &patch).await {
-            Ok(Decoded::Object(mut written)) => {
-                written.meta_mut().managed_fields = None;
+            Ok(received) => {
+                // If it cannot be read, the watch reports it.
+                let Ok(written) = received.open() else {
+                    return Ok(None);
+                };
+                self.cache.wrote(received);
                 let is_true = matches!(status, ConditionStatus::True);
                 if (self.pause.condition)(&written) != Some(is_true) {
                     // It would be written again at each reconcile, and each write would trigger the next.
@@ -162,8 +163,6 @@ where
                 }
                 Ok(Some(written))
             }
-            // The watch reports it.
-            Ok(Decoded::Unreadable(_)) => Ok(None),
             Err(kube::Error::Api(status)) => match classify(&status) {
                 ErrorClass::Retry => Err(kube::Error::Api(status)),
                 ErrorClass::Gone => Ok(None),

@@ -3,38 +3,25 @@
 
 //! The objects of a controller that wait for a reconcile, and the order in which they get one.
 //!
-//! kube's own queue takes any of the waiting objects: an object that is created while thousands of older
-//! ones are being reconciled would wait for half of them. So objects wait here until kube needs one.
-//! Changed objects go before listed ones, but never more than three in a row: the list gets every fourth
-//! turn, and so finishes however much changes. Within both groups, the order is first come, first served.
-//!
-//! Because of its timer, kube needs up to a millisecond to begin with an object that it is given. So it
-//! gets a few in advance: as many as it reconciles in [`AHEAD`], and at least one.
-//!
-//! Objects that are requeued with a delay do not wait here: kube keeps the delays.
+//! Everything that waits is here: changed and listed objects, and those that are due later. An object waits
+//! once, whatever asks for it, and an object that is asked for while it is being reconciled waits until that
+//! reconcile has ended. Changed objects go before listed ones, but never more than three in a row: the list
+//! gets every fourth turn, and so finishes however much changes. An object that is due counts as changed at
+//! that time. Within both groups, the order is first come, first served, so none of them starves another.
 
-use std::collections::{HashMap, VecDeque};
-use std::mem;
-use std::pin::Pin;
+use std::cmp::Reverse;
+use std::collections::{BinaryHeap, HashMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
-use futures::Stream;
-use futures::stream::BoxStream;
-use tokio::time::Instant;
+use tokio::sync::Notify;
+use tokio::time::{Instant, sleep_until};
 
-use crate::backoff::Key;
+use crate::key::Key;
 use crate::metrics::{Backlog, Counts};
 
 /// After this many changed objects, it is the turn of a listed one.
 const CHANGES_IN_A_ROW: u32 = 3;
-
-/// How much work kube is given in advance.
-const AHEAD: Duration = Duration::from_millis(2);
-
-/// How many objects kube is given in advance at most: it takes them in no particular order.
-const MOST_AHEAD: u128 = 16;
 
 /// The capacity that is kept for waiting objects.
 const FEW: usize = 64;
@@ -42,13 +29,10 @@ const FEW: usize = 64;
 /// How long, beyond the timeout of one reconcile, work may wait without any reconcile finishing.
 const SLACK: Duration = Duration::from_secs(60);
 
-/// A request to reconcile an object.
-#[derive(Clone, Debug)]
-pub(crate) struct ReconcileRequest {
-    pub(crate) object: Arc<Key>,
-    pub(crate) trigger: Trigger,
-}
+/// The latest time that is waited for: a later one is as good as never.
+const FOREVER: Duration = Duration::from_secs(100 * 365 * 24 * 3600);
 
+/// Why an object is to be reconciled.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) enum Trigger {
     /// The object, or something else that concerns it, has changed.
@@ -60,52 +44,77 @@ pub(crate) enum Trigger {
 /// The waiting and the running objects of one controller. Clones share it.
 #[derive(Clone)]
 pub(crate) struct Queue {
-    state: Arc<Mutex<State>>,
+    shared: Arc<Shared>,
     counts: Counts,
 }
 
+struct Shared {
+    state: Mutex<State>,
+    /// There may be something to reconcile.
+    added: Notify,
+}
+
 struct State {
-    /// How many objects are reconciled at the same time; without a limit, nothing waits here.
-    limit: Option<u16>,
+    /// Whether the controller has begun to reconcile.
+    is_open: bool,
     /// How long one reconcile may take.
     timeout: Duration,
-    changes: VecDeque<Arc<Key>>,
-    list: VecDeque<Arc<Key>>,
-    /// The objects that wait here. An entry of the two queues that differs from this is outdated.
-    waiting: HashMap<Arc<Key>, Waiting>,
-    /// The objects that kube was given and has not begun with, and since when each has waited.
-    given: HashMap<Arc<Key>, Instant>,
-    /// The objects that are being reconciled, and since when.
-    running: HashMap<Arc<Key>, Instant>,
-    /// How long a reconcile takes, as a moving average.
-    usual: Duration,
+    /// How long an object must not have changed before it is reconciled.
+    quiet: Duration,
+    objects: HashMap<Arc<Key>, Object>,
+    /// The objects whose turn it is, with the number of their entry. An entry whose number differs from that
+    /// of the object is outdated.
+    changes: VecDeque<(Arc<Key>, u64)>,
+    list: VecDeque<(Arc<Key>, u64)>,
+    /// The objects that are due later, the first on top.
+    due: BinaryHeap<Reverse<(Instant, u64, Arc<Key>)>>,
+    /// How many objects wait for their turn.
+    waiting: usize,
+    running: usize,
     last_finished: Instant,
     changes_in_a_row: u32,
-    waker: Option<Waker>,
+    /// The number of the last entry.
+    entries: u64,
+}
+
+/// An object that waits or runs.
+#[derive(Default)]
+struct Object {
+    waiting: Option<Waiting>,
+    /// When it is due, and the number of its entry.
+    due: Option<(Instant, u64)>,
+    running: Option<Instant>,
 }
 
 struct Waiting {
     trigger: Trigger,
     since: Instant,
+    /// The number of its entry.
+    entry: u64,
 }
 
 impl Queue {
     pub(crate) fn new(counts: Counts) -> Self {
         let state = State {
-            limit: None,
+            is_open: false,
             timeout: Duration::MAX,
+            quiet: Duration::ZERO,
+            objects: HashMap::new(),
             changes: VecDeque::new(),
             list: VecDeque::new(),
-            waiting: HashMap::new(),
-            given: HashMap::new(),
-            running: HashMap::new(),
-            usual: Duration::from_millis(1),
+            due: BinaryHeap::new(),
+            waiting: 0,
+            running: 0,
             last_finished: Instant::now(),
             changes_in_a_row: 0,
-            waker: None,
+            entries: 0,
+        };
+        let shared = Shared {
+            state: Mutex::new(state),
+            added: Notify::new(),
         };
         Self {
-            state: Arc::new(Mutex::new(state)),
+            shared: Arc::new(shared),
             counts,
         }
     }
@@ -114,66 +123,86 @@ impl Queue {
         &self.counts
     }
 
-    /// Sets how many objects are reconciled at the same time, and how long one may take. Without a
-    /// `limit` nothing waits here.
-    pub(crate) fn configure(&self, limit: Option<u16>, timeout: Duration) {
+    /// Sets how long one reconcile may take, and how long an object must not have changed before one.
+    pub(crate) fn configure(&self, timeout: Duration, quiet: Duration) {
         let mut state = self.lock();
-        (state.limit, state.timeout) = (limit, timeout);
+        (state.timeout, state.quiet) = (timeout, quiet);
     }
 
-    /// The objects of `requests`, each when it is its turn.
-    pub(crate) fn turns(&self, requests: BoxStream<'static, ReconcileRequest>) -> Turns {
-        Turns {
-            requests: Some(requests),
-            queue: self.clone(),
-        }
-    }
-
-    fn add(&self, request: ReconcileRequest) {
-        if self.lock().add(request) {
-            self.counts.added();
-        }
-    }
-
-    /// Notes that a reconcile has begun.
-    pub(crate) fn started(&self, object: &Arc<Key>) {
+    /// From now on, objects are reconciled.
+    pub(crate) fn open(&self) {
         let mut state = self.lock();
-        match state.given.remove(object) {
-            Some(since) => self.counts.waited(since.elapsed()),
-            // It was requeued with a delay. Only kube knows since when it was due.
-            None => self.counts.added(),
-        }
-        state.running.insert(object.clone(), Instant::now());
+        (state.is_open, state.last_finished) = (true, Instant::now());
     }
 
-    /// Notes that a reconcile has ended, or that there is nothing to reconcile.
-    pub(crate) fn finished(&self, object: &Key) {
+    /// Asks for a reconcile of the object.
+    pub(crate) fn add(&self, object: &Arc<Key>, trigger: Trigger) {
+        let (now, mut state) = (Instant::now(), self.lock());
+        let added = state.fall_due(now) + state.add(object, trigger, now);
+        drop(state);
+        self.counts.added(added);
+        self.shared.added.notify_one();
+    }
+
+    /// Forgets what the object waits for, because it was deleted.
+    pub(crate) fn forget(&self, object: &Arc<Key>) {
         let mut state = self.lock();
-        match state.running.remove(object) {
-            Some(since) => {
-                let took = since.elapsed();
-                self.counts.worked(took);
-                state.usual = (state.usual * 7).saturating_add(took) / 8;
+        let Some(known) = state.objects.get_mut(object) else {
+            return;
+        };
+        known.due = None;
+        if known.waiting.take().is_some() && known.running.is_none() {
+            state.waiting -= 1;
+        }
+        state.drop_idle(object);
+    }
+
+    /// The next object to reconcile, once there is one. It counts as running until [`Running`] is dropped.
+    pub(crate) async fn next(&self) -> Running {
+        loop {
+            let due = {
+                let (now, mut state) = (Instant::now(), self.lock());
+                let added = state.fall_due(now);
+                let next = state.next(now);
+                let due = state.next_due();
+                drop(state);
+                self.counts.added(added);
+                if let Some((object, waited)) = next {
+                    self.counts.waited(waited);
+                    let queue = self.clone();
+                    let again = None;
+                    return Running { queue, object, again };
+                }
+                due
+            };
+            match due {
+                Some(due) => tokio::select! {
+                    () = self.shared.added.notified() => {}
+                    () = sleep_until(due) => {}
+                },
+                None => self.shared.added.notified().await,
             }
-            None => {
-                state.given.remove(object);
-            }
         }
-        state.last_finished = Instant::now();
-        if let Some(waker) = state.waker.take() {
-            waker.wake();
-        }
+    }
+
+    /// Notes that the reconcile of the object has ended, and whether it is due again.
+    fn finished(&self, object: &Arc<Key>, again: Option<Duration>) {
+        let (now, mut state) = (Instant::now(), self.lock());
+        let took = state.finished(object, again, now);
+        drop(state);
+        self.counts.worked(took);
+        self.shared.added.notify_one();
     }
 
     /// The work that is waiting or running now.
     pub(crate) fn backlog(&self) -> Backlog {
         let state = self.lock();
         let now = Instant::now();
-        let running = state.running.values();
-        let running = running.map(|since| now.saturating_duration_since(*since));
+        let running = state.objects.values().filter_map(|object| object.running);
+        let running = running.map(|since| now.saturating_duration_since(since));
         Backlog {
-            waiting: state.waiting.len() + state.given.len(),
-            running: state.running.len(),
+            waiting: state.waiting,
+            running: state.running,
             unfinished: running.clone().sum(),
             longest: running.max().unwrap_or_default(),
         }
@@ -182,9 +211,15 @@ impl Queue {
     /// How long nothing has finished although there was work; `None` without work.
     pub(crate) fn stuck_for(&self) -> Option<Duration> {
         let state = self.lock();
-        let waiting = state.waiting.values().map(|waiting| &waiting.since);
-        let begun = state.given.values().chain(state.running.values());
-        let oldest = waiting.chain(begun).min()?;
+        if !state.is_open {
+            return None;
+        }
+        let objects = state.objects.values();
+        let since = objects.filter_map(|object| {
+            let waiting = object.waiting.as_ref().map(|waiting| waiting.since);
+            object.running.or(waiting)
+        });
+        let oldest = since.min()?;
         Some(oldest.elapsed().min(state.last_finished.elapsed()))
     }
 
@@ -196,12 +231,12 @@ impl Queue {
     /// As if there had been work for that time, and none had finished.
     #[cfg(test)]
     pub(crate) fn has_waited(&self, time: Duration) {
-        let then = Instant::now()
-            .checked_sub(time)
-            .unwrap_or_else(Instant::now);
+        let then = Instant::now().checked_sub(time);
+        let then = then.unwrap_or_else(Instant::now);
         let mut state = self.lock();
-        let object = Key::of_meta(&kube::api::ObjectMeta::default());
-        state.given.insert(Arc::new(object), then);
+        let object = Arc::new(Key::of_meta(&kube::api::ObjectMeta::default()));
+        state.add(&object, Trigger::Change, then);
+        state.is_open = true;
         state.timeout = Duration::ZERO;
         drop(state);
         self.has_finished_before(time);
@@ -215,95 +250,194 @@ impl Queue {
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        let state = self.shared.state.lock();
+        state.unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// An object that is being reconciled. When it is dropped, the reconcile has ended, however it did.
+pub(crate) struct Running {
+    queue: Queue,
+    object: Arc<Key>,
+    again: Option<Duration>,
+}
+
+impl Running {
+    pub(crate) fn object(&self) -> &Arc<Key> {
+        &self.object
+    }
+
+    /// The object is due again after `delay`, unless something asks for it before.
+    pub(crate) fn due_in(&mut self, delay: Option<Duration>) {
+        self.again = delay;
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        self.queue.finished(&self.object, self.again);
     }
 }
 
 impl State {
-    /// Returns whether the object was not waiting yet.
-    fn add(&mut self, ReconcileRequest { object, trigger }: ReconcileRequest) -> bool {
-        let known = self.waiting.get_mut(&object);
-        let is_new = known.is_none();
-        match known {
-            Some(known) if known.trigger == trigger || known.trigger == Trigger::Change => {
-                return false;
-            }
-            Some(known) => known.trigger = trigger,
-            None => {
-                let since = Instant::now();
-                self.waiting
-                    .insert(object.clone(), Waiting { trigger, since });
-            }
+    /// Returns how many objects have begun to wait.
+    fn add(&mut self, object: &Arc<Key>, trigger: Trigger, now: Instant) -> usize {
+        if !self.quiet.is_zero() && trigger == Trigger::Change {
+            self.delay(object, self.quiet, now);
+            return 0;
         }
-        self.queue(trigger).push_back(object);
-        is_new
+        self.wait(object, trigger, now)
     }
 
-    /// The object whose turn it is.
-    fn next(&mut self) -> Option<Arc<Key>> {
-        let busy = self.given.len() + self.running.len();
-        if self.limit.is_some_and(|limit| busy >= self.wanted(limit)) {
-            return None;
+    /// The object waits for its turn. Returns how many objects have begun to wait.
+    fn wait(&mut self, object: &Arc<Key>, trigger: Trigger, since: Instant) -> usize {
+        let known = self.objects.entry(object.clone()).or_default();
+        let is_running = known.running.is_some();
+        let (since, is_new) = match &known.waiting {
+            Some(waiting) if waiting.trigger == trigger || waiting.trigger == Trigger::Change => {
+                return 0;
+            }
+            Some(waiting) => (waiting.since, false),
+            None => (since, true),
+        };
+        self.entries += 1;
+        let entry = self.entries;
+        known.waiting = Some(Waiting {
+            trigger,
+            since,
+            entry,
+        });
+        if !is_running {
+            self.waiting += usize::from(is_new);
+            self.queue(trigger).push_back((object.clone(), entry));
         }
+        usize::from(is_new)
+    }
+
+    /// The object is due after `delay`, and not at another time.
+    fn delay(&mut self, object: &Arc<Key>, delay: Duration, now: Instant) {
+        self.entries += 1;
+        let due = now + delay.min(FOREVER);
+        let known = self.objects.entry(object.clone()).or_default();
+        known.due = Some((due, self.entries));
+        self.due.push(Reverse((due, self.entries, object.clone())));
+        // Outdated entries must not outnumber the others.
+        if self.due.len() > FEW && self.due.len() > self.objects.len() * 2 {
+            let objects = &self.objects;
+            self.due
+                .retain(|Reverse((_, entry, object))| is_due_by(objects, object, *entry));
+        }
+    }
+
+    /// Lets the objects wait for their turn that are due. Returns how many have begun to wait.
+    fn fall_due(&mut self, now: Instant) -> usize {
+        let mut added = 0;
+        while let Some(Reverse((due, ..))) = self.due.peek()
+            && *due <= now
+        {
+            let Some(Reverse((due, entry, object))) = self.due.pop() else {
+                break;
+            };
+            if is_due_by(&self.objects, &object, entry) {
+                if let Some(known) = self.objects.get_mut(&object) {
+                    known.due = None;
+                }
+                added += self.wait(&object, Trigger::Change, due);
+            }
+        }
+        added
+    }
+
+    /// When the next object is due.
+    fn next_due(&mut self) -> Option<Instant> {
+        while let Some(Reverse((due, entry, object))) = self.due.peek() {
+            if is_due_by(&self.objects, object, *entry) {
+                return Some(*due);
+            }
+            self.due.pop();
+        }
+        None
+    }
+
+    /// The object whose turn it is, and how long it has waited.
+    fn next(&mut self, now: Instant) -> Option<(Arc<Key>, Duration)> {
         let order = if self.changes_in_a_row < CHANGES_IN_A_ROW {
             [Trigger::Change, Trigger::List]
         } else {
             [Trigger::List, Trigger::Change]
         };
-        let (trigger, object) = order
+        let next = order
             .into_iter()
-            .find_map(|trigger| Some((trigger, self.take(trigger)?)))?;
+            .find_map(|trigger| Some((trigger, self.take(trigger)?)));
+        let (trigger, object) = next?;
         self.changes_in_a_row = match trigger {
             Trigger::Change => self.changes_in_a_row.saturating_add(1),
             Trigger::List => 0,
         };
-        if let Some(Waiting { since, .. }) = self.waiting.remove(&object) {
-            self.given.entry(object.clone()).or_insert(since);
-        }
-        if self.waiting.is_empty() {
+        self.waiting -= 1;
+        self.running += 1;
+        if self.waiting == 0 {
             // After a list of thousands.
-            self.waiting.shrink_to(FEW);
             self.changes.shrink_to(FEW);
             self.list.shrink_to(FEW);
         }
-        Some(object)
+        let known = self.objects.get_mut(&object)?;
+        // Its outcome says when it is due again.
+        known.due = None;
+        known.running = Some(now);
+        let waiting = known.waiting.take();
+        let since = waiting.map_or(now, |waiting| waiting.since);
+        Some((object, now.saturating_duration_since(since)))
     }
 
-    /// How many objects kube should have, including the running ones.
-    fn wanted(&self, limit: u16) -> usize {
-        let usual = self.usual.as_nanos().max(1);
-        let ahead = AHEAD.as_nanos() * u128::from(limit) / usual;
-        let ahead = usize::try_from(ahead.clamp(1, MOST_AHEAD)).unwrap_or(1);
-        usize::from(limit).saturating_add(ahead)
-    }
-
-    /// The first object of that queue that is not being reconciled. kube may already have read an object
-    /// that it was given, so a change of such an object waits as well.
     fn take(&mut self, trigger: Trigger) -> Option<Arc<Key>> {
-        let mut queue = mem::take(self.queue(trigger));
-        let mut busy = Vec::new();
-        let mut first = None;
-        while let Some(object) = queue.pop_front() {
-            if self.waiting.get(&object).map(|waiting| waiting.trigger) != Some(trigger) {
-                continue;
+        loop {
+            let (object, entry) = self.queue(trigger).pop_front()?;
+            let known = self.objects.get(&object);
+            let waiting = known.and_then(|known| known.waiting.as_ref());
+            if waiting.is_some_and(|waiting| waiting.entry == entry) {
+                return Some(object);
             }
-            if self.limit.is_some()
-                && (self.given.contains_key(&object) || self.running.contains_key(&object))
-            {
-                busy.push(object);
-                continue;
-            }
-            first = Some(object);
-            break;
         }
-        for object in busy.into_iter().rev() {
-            queue.push_front(object);
-        }
-        *self.queue(trigger) = queue;
-        first
     }
 
-    fn queue(&mut self, trigger: Trigger) -> &mut VecDeque<Arc<Key>> {
+    /// Returns how long the reconcile took.
+    fn finished(&mut self, object: &Arc<Key>, again: Option<Duration>, now: Instant) -> Duration {
+        self.last_finished = now;
+        self.running -= 1;
+        let Some(known) = self.objects.get_mut(object) else {
+            return Duration::ZERO;
+        };
+        let began = known.running.take().unwrap_or(now);
+        if let Some(waiting) = &known.waiting {
+            let (trigger, entry) = (waiting.trigger, waiting.entry);
+            self.waiting += 1;
+            self.queue(trigger).push_back((object.clone(), entry));
+        } else if let Some(delay) = again
+            // What was asked for meanwhile comes first.
+            && known.due.is_none()
+        {
+            self.delay(object, delay, now);
+        }
+        self.drop_idle(object);
+        now.saturating_duration_since(began)
+    }
+
+    /// Forgets an object that neither waits nor runs.
+    fn drop_idle(&mut self, object: &Arc<Key>) {
+        let known = self.objects.get(object);
+        let is_idle = known.is_some_and(|known| {
+            known.waiting.is_none() && known.due.is_none() && known.running.is_none()
+        });
+        if is_idle {
+            self.objects.remove(object);
+            if self.objects.is_empty() {
+                self.objects.shrink_to(FEW);
+            }
+        }
+    }
+
+    fn queue(&mut self, trigger: Trigger) -> &mut VecDeque<(Arc<Key>, u64)> {
         match trigger {
             Trigger::Change => &mut self.changes,
             Trigger::List => &mut self.list,
@@ -311,32 +445,8 @@ impl State {
     }
 }
 
-/// The objects of a controller in the order of their reconciles.
-pub(crate) struct Turns {
-    /// Until it has ended.
-    requests: Option<BoxStream<'static, ReconcileRequest>>,
-    queue: Queue,
-}
-
-impl Stream for Turns {
-    type Item = Arc<Key>;
-
-    fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
-        while let Some(requests) = &mut self.requests {
-            match requests.as_mut().poll_next(cx) {
-                Poll::Ready(Some(request)) => self.queue.add(request),
-                Poll::Ready(None) => self.requests = None,
-                Poll::Pending => break,
-            }
-        }
-        let mut state = self.queue.lock();
-        if let Some(object) = state.next() {
-            return Poll::Ready(Some(object));
-        }
-        if self.requests.is_none() && state.waiting.is_empty() {
-            return Poll::Ready(None);
-        }
-        state.waker = Some(cx.waker().clone());
-        Poll::Pending
-    }
+/// Whether that entry says when the object is due.
+fn is_due_by(objects: &HashMap<Arc<Key>, Object>, object: &Arc<Key>, entry: u64) -> bool {
+    let due = objects.get(object).and_then(|object| object.due);
+    due.is_some_and(|(_, current)| current == entry)
 }

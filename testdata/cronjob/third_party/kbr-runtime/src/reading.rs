@@ -10,8 +10,8 @@ mod place;
 
 use std::fmt;
 
-use serde::Serialize;
 use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 /// Why an object cannot be read. Its values are left out: they may be secrets.
@@ -34,7 +34,7 @@ impl fmt::Display for DecodeError {
 /// # Errors
 ///
 /// The field that does not fit, and why.
-pub(crate) fn read_text<T: DeserializeOwned>(text: &str) -> Result<T, DecodeError> {
+pub(crate) fn read_text<'a, T: Deserialize<'a>>(text: &'a str) -> Result<T, DecodeError> {
     serde_json::from_str(text).map_err(|error| DecodeError {
         field: place::field(text, &error),
         reason: without_value(&error.to_string()),

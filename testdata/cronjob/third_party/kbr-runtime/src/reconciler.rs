@@ -4,55 +4,41 @@
 //! Everything around one reconcile: its log span, its deadline, the handling of its panics, its backoff,
 //! and its metrics.
 //!
-//! `queue` and kube decide when it runs; see the `controller` module.
+//! `queue` decides when it runs, and `workers` where.
 
 use std::error::Error;
-use std::fmt::Debug;
+use std::future::ready;
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 use std::time::Duration;
 
 use futures::FutureExt;
 use futures::future::BoxFuture;
-use kube::Resource;
-use kube::runtime::controller::Action;
-use serde::de::DeserializeOwned;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use tracing::{Instrument, Span};
 
+use crate::Action;
 use crate::api_server::{ApiServer, OUTAGE};
-use crate::backoff::{Backoff, Key};
+use crate::backoff::Backoff;
+use crate::key::Key;
+use crate::cache::Cached;
 use crate::chain::{causes, chain};
+use crate::handle::{Hand, Handle};
 use crate::logging::panic_message;
 use crate::pause;
 use crate::queue::Queue;
 use crate::random::random;
-use crate::reading::DecodeError;
 use crate::retry;
 use crate::watch::{FailingWatches, LONGEST_PAUSE};
+use crate::workers::Work;
 
 /// How long an object waits during an outage of the API server before an attempt checks whether it answers.
 /// The end of the outage wakes it earlier.
 const OUTAGE_RETRY: Duration = Duration::from_secs(5);
 
 /// What to do after an error; `None` for the backoff of the object.
-pub(crate) type Policy<K, E, C> = Arc<dyn Fn(&K, &E, &C) -> Option<Action> + Send + Sync>;
-
-/// One reconcile, of the object with that key.
-pub(crate) type Reconcile<K> =
-    Box<dyn Fn(Key, Open<K>) -> BoxFuture<'static, Result<Action, Failed>> + Send + Sync>;
-
-/// Reads the object from the cache.
-pub(crate) type Open<K> = Box<dyn FnOnce() -> Result<Arc<K>, DecodeError> + Send>;
-
-/// A failed reconcile, which is already logged.
-#[derive(Debug, thiserror::Error)]
-#[error("failed, next: {action:?}")]
-pub(crate) struct Failed {
-    /// When the next attempt is.
-    pub(crate) action: Action,
-}
+pub(crate) type Policy<K, E> = Arc<dyn Fn(&K, &E) -> Option<Action> + Send + Sync>;
 
 /// What all reconciles of one controller share.
 #[derive(Clone)]
@@ -65,7 +51,7 @@ pub(crate) struct Reconciler {
     pub(crate) queue: Queue,
     pub(crate) stop: CancellationToken,
     /// The state of this controller's watches.
-    pub(crate) failing: FailingWatches,
+    pub(crate) failing: Arc<[FailingWatches]>,
 }
 
 /// How an attempt failed.
@@ -80,63 +66,61 @@ struct Failure {
 }
 
 impl Reconciler {
-    /// Wraps `reconcile` for kube to call.
-    pub(crate) fn wrap<K, C, R, F, E>(
+    /// Wraps `reconcile` for the workers to call.
+    pub(crate) fn wrap<K, R, F, E>(
         self,
+        hand: Arc<Hand<K>>,
         reconcile: R,
-        policy: Policy<K, E, C>,
+        policy: Policy<K, E>,
         pause: Option<pause::Running<K>>,
-        context: Arc<C>,
-    ) -> Reconcile<K>
+    ) -> Work
     where
-        K: Clone + Debug + DeserializeOwned + Resource + Send + Sync + 'static,
-        K::DynamicType: Default + Send,
-        C: Send + Sync + 'static,
-        R: Fn(Arc<K>, Arc<C>) -> F + Send + Sync + 'static,
+        K: Cached,
+        R: Fn(Handle<K>) -> F + Send + Sync + 'static,
         F: Future<Output = Result<Action, E>> + Send,
         E: Error + Send + 'static,
     {
         let (reconcile, pause) = (Arc::new(reconcile), pause.map(Arc::new));
-        Box::new(move |key, open| {
-            let key = Arc::new(key);
+        Box::new(move |key| {
+            if !hand.cache.entry(&key).is_some_and(|entry| entry.is_readable) {
+                // Deleted before it was reconciled, or reported already.
+                self.backoff.forget(&key);
+                return Box::pin(ready(None));
+            }
             let span = span(self.controller, &key);
             let (reconcile, policy, this) = (reconcile.clone(), policy.clone(), self.clone());
-            let (pause, context) = (pause.clone(), context.clone());
+            let (pause, hand) = (pause.clone(), hand.clone());
             let attempt = async move {
-                this.queue.started(&key);
                 let attempt = async {
-                    let object = open().map_err(|error| Failure::of(error.to_string()))?;
+                    let object = hand.cache.entry(&key).and_then(|entry| entry.open());
+                    let Some(object) = object else {
+                        return Ok(Action::await_change());
+                    };
                     let Some(object) = passed(pause.as_deref(), object).await? else {
                         return Ok(Action::await_change());
                     };
                     // Called here and not outside, because the call itself can panic, too.
-                    let outcome = reconcile(object.clone(), context.clone()).await;
-                    outcome.map_err(|error| Failure::new(&error, policy(&object, &error, &context)))
+                    let outcome = reconcile(Handle::new(object.clone(), hand)).await;
+                    outcome.map_err(|error| Failure::new(&error, policy(&object, &error)))
                 };
                 // Boxed, because it is wrapped several times below and would be moved each time: it may be
                 // large.
-                let outcome = this.run(&key, attempt.boxed()).await;
-                this.queue.finished(&key);
-                outcome
+                this.run(&key, attempt.boxed()).await.requeue_after()
             };
             attempt.instrument(span).boxed()
         })
     }
 
     /// Makes an attempt, unless it is not yet time for one.
-    async fn run(
-        &self,
-        key: &Key,
-        attempt: BoxFuture<'_, Result<Action, Failure>>,
-    ) -> Result<Action, Failed> {
+    async fn run(&self, key: &Key, attempt: BoxFuture<'_, Result<Action, Failure>>) -> Action {
         // It would fail, and so would all later ones.
         tokio::select! {
             biased;
             () = self.server.answering(OUTAGE_RETRY) => {}
-            () = self.stop.cancelled() => return Ok(Action::await_change()),
+            () = self.stop.cancelled() => return Action::await_change(),
         }
         if let Some(remaining) = self.backoff.remaining(key) {
-            return Ok(Action::requeue(remaining));
+            return Action::requeue(remaining);
         }
         let start = Instant::now();
         let attempt = AssertUnwindSafe(attempt).catch_unwind();
@@ -147,7 +131,7 @@ impl Reconciler {
             Ok(Ok(Ok(action))) => {
                 counts.succeeded(&action);
                 self.backoff.forget(key);
-                return Ok(action);
+                return action;
             }
             Ok(Ok(Err(failure))) => failure,
             Ok(Err(payload)) => {
@@ -163,7 +147,7 @@ impl Reconciler {
         self.server.answering(OUTAGE).await;
         let action = self.after(key, failure, took);
         counts.failed(&action);
-        Err(Failed { action })
+        action
     }
 
     /// Logs the failure and says when the next attempt is.
@@ -193,7 +177,7 @@ impl Reconciler {
             return action;
         }
         let mut retry_in = self.backoff.failed(key, took);
-        if self.failing.is_any() {
+        if FailingWatches::is_any(&self.failing) {
             // For example while the CRD is missing: nothing else shows when it is back.
             retry_in = retry_in.min(LONGEST_PAUSE.max(took));
         }
@@ -244,24 +228,18 @@ fn api_status<E: Error + 'static>(error: &E) -> Option<&kube::core::Status> {
 }
 
 /// The object to reconcile, unless it is paused.
-async fn passed<K>(
+async fn passed<K: Cached>(
     pause: Option<&pause::Running<K>>,
     object: Arc<K>,
-) -> Result<Option<Arc<K>>, Failure>
-where
-    K: Clone + Debug + DeserializeOwned + Resource,
-    K::DynamicType: Default,
-{
-    match pause {
-        Some(pause) => pause
-            .pass(object)
-            .await
-            .map_err(|error| Failure::new(&error, None)),
-        None => Ok(Some(object)),
-    }
+) -> Result<Option<Arc<K>>, Failure> {
+    let Some(pause) = pause else {
+        return Ok(Some(object));
+    };
+    let passed = pause.pass(object).await;
+    passed.map_err(|error| Failure::new(&error, None))
 }
 
-/// The span of one reconcile, which replaces kube's own. It has the level error, because the filter would
+/// The span of one reconcile. It has the level error, because the filter would
 /// otherwise remove the object's name from error messages at `--log-level=error`.
 fn span(controller: &'static str, object: &Key) -> Span {
     let reconcile_id = format!("{:016x}", random());

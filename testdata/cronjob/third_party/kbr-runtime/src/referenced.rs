@@ -7,16 +7,13 @@
 //! the other object either finds the reference here, or happens before the reconcile that the reference
 //! triggers, which reads that object.
 
-use std::any::TypeId;
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use kube::Resource;
-use kube::core::ClusterResourceScope;
 use kube::runtime::reflector::ObjectRef;
-use kube::runtime::watcher::Event;
 
-use crate::backoff::Key;
+use crate::key::Key;
 
 /// The references of one controller's objects to the objects of one other kind. Clones share them.
 #[derive(Clone, Default)]
@@ -27,57 +24,31 @@ struct Index {
     /// The references of each object that has any.
     mentioned: HashMap<Arc<Key>, Box<[Arc<Key>]>>,
     /// The objects that refer to each.
-    by: HashMap<Arc<Key>, HashSet<Arc<Key>>>,
-    /// The objects that a list that is arriving has shown.
-    listed: HashSet<Key>,
+    by: HashMap<Arc<Key>, BTreeSet<Arc<Key>>>,
 }
 
 impl References {
-    /// Takes an event of the watch of the controller's objects.
-    pub(crate) fn note<K, Other, I>(&self, event: &Event<&K>, mentions: impl Fn(&K) -> I)
-    where
-        K: Resource,
-        Other: Resource + 'static,
-        I: IntoIterator<Item = ObjectRef<Other>>,
-    {
-        let set = |object: &K| {
-            let key = Key::of(object);
-            let mut mentioned = Vec::new();
-            for other in mentions(object) {
-                let other = named(other, object);
-                if !mentioned.contains(&other) {
-                    mentioned.push(other);
-                }
+    /// Replaces the references of `object`.
+    pub(crate) fn set<Other: Resource + 'static>(
+        &self,
+        object: &Arc<Key>,
+        mentioned: impl IntoIterator<Item = ObjectRef<Other>>,
+    ) {
+        let mut others = Vec::new();
+        for other in mentioned {
+            let namespace = other.namespace.as_deref().or(object.namespace());
+            let other = Key::within::<Other>(namespace, &other.name);
+            if !others.contains(&other) {
+                others.push(other);
             }
-            self.lock().set(&key, &mentioned);
-            key
-        };
-        match event {
-            Event::Init => self.lock().listed.clear(),
-            Event::InitApply(object) => {
-                let key = set(object);
-                self.lock().listed.insert(key);
-            }
-            Event::InitDone => self.lock().drop_unlisted(),
-            Event::Apply(object) => {
-                set(object);
-            }
-            Event::Delete(object) => self.lock().set(&Key::of(*object), &[]),
         }
+        self.lock().set(object, &others);
     }
 
-    /// The objects that an event of the watch of the other kind concerns. No event reports what was deleted
-    /// while that watch was interrupted, so a list concerns all objects with references.
-    pub(crate) fn concerned<Other: Resource>(&self, event: &Event<Other>) -> Vec<Arc<Key>> {
+    /// The objects that refer to `other`.
+    pub(crate) fn of(&self, other: &Key) -> Vec<Arc<Key>> {
         let index = self.lock();
-        match event {
-            Event::Init | Event::InitApply(_) => Vec::new(),
-            Event::InitDone => index.mentioned.keys().cloned().collect(),
-            Event::Apply(other) | Event::Delete(other) => {
-                let by = index.by.get(&Key::of(other));
-                by.into_iter().flatten().cloned().collect()
-            }
-        }
+        index.by.get(other).into_iter().flatten().cloned().collect()
     }
 
     fn lock(&self) -> MutexGuard<'_, Index> {
@@ -87,7 +58,7 @@ impl References {
 
 impl Index {
     /// Replaces the references of `object`.
-    fn set(&mut self, object: &Key, mentioned: &[Key]) {
+    fn set(&mut self, object: &Arc<Key>, mentioned: &[Key]) {
         let before = self.mentioned.get(object);
         let before = before.into_iter().flatten().map(|key| &**key);
         if before.eq(mentioned) {
@@ -106,7 +77,6 @@ impl Index {
         if mentioned.is_empty() {
             return;
         }
-        let object = Arc::new(object.clone());
         let mut shared = Vec::with_capacity(mentioned.len());
         for other in mentioned {
             let known = self.by.get_key_value(other).map(|(other, _)| other.clone());
@@ -115,29 +85,6 @@ impl Index {
             by.insert(object.clone());
             shared.push(other);
         }
-        self.mentioned.insert(object, shared.into());
+        self.mentioned.insert(object.clone(), shared.into());
     }
-
-    fn drop_unlisted(&mut self) {
-        let listed = std::mem::take(&mut self.listed);
-        let all = self.mentioned.keys();
-        let gone: Vec<_> = all
-            .filter(|key| !listed.contains(&***key))
-            .cloned()
-            .collect();
-        for object in gone {
-            self.set(&object, &[]);
-        }
-    }
-}
-
-/// The unique name of an object that `object` refers to.
-fn named<Other: Resource + 'static>(other: ObjectRef<Other>, object: &impl Resource) -> Key {
-    let is_cluster_wide = TypeId::of::<Other::Scope>() == TypeId::of::<ClusterResourceScope>();
-    let namespace = match other.namespace {
-        _ if is_cluster_wide => None,
-        None => object.meta().namespace.clone(),
-        namespace => namespace,
-    };
-    Key::new(namespace, other.name)
 }

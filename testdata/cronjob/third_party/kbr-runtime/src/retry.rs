@@ -7,8 +7,8 @@ use std::error::Error;
 use std::fmt;
 use std::time::Duration;
 
-use kube::runtime::controller::Action;
 
+use crate::Action;
 use crate::chain::causes;
 
 /// An error of a reconcile that says when the object is retried: never, or after a stated time.
@@ -80,7 +80,7 @@ impl Retry {
 /// What to do after `error`, if it or one of its sources says so.
 pub(crate) fn stated<E: Error + 'static>(error: &E) -> Option<Action> {
     let stated = causes(error).find_map(|error| error.downcast_ref::<Stated>());
-    stated.map(|stated| stated.action.clone())
+    stated.map(|stated| stated.action)
 }
 
 impl fmt::Display for Retry {

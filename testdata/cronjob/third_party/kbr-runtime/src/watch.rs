@@ -5,63 +5,36 @@
 //!
 //! kube's [`watcher`] lists, resumes and starts again after "410 Gone". This module adds the pauses between
 //! its attempts, the log lines about them, and the handling of objects that do not fit their Rust type.
+//!
+//! A watch fails from an error until the API server has accepted its next request: the watcher itself shows
+//! nothing before the next event, which may be hours later.
 
-/// For an `impl Resource` of a wrapper of `$kind`, which is of the same kind.
-macro_rules! kind_of {
-    ($kind:ident) => {
-        type DynamicType = $kind::DynamicType;
-        // So that its `Api` can be created for one or for all namespaces, whatever the kind is.
-        type Scope = kube::core::DynamicResourceScope;
-
-        fn kind(kind: &Self::DynamicType) -> std::borrow::Cow<'_, str> {
-            $kind::kind(kind)
-        }
-
-        fn group(kind: &Self::DynamicType) -> std::borrow::Cow<'_, str> {
-            $kind::group(kind)
-        }
-
-        fn version(kind: &Self::DynamicType) -> std::borrow::Cow<'_, str> {
-            $kind::version(kind)
-        }
-
-        fn api_version(kind: &Self::DynamicType) -> std::borrow::Cow<'_, str> {
-            $kind::api_version(kind)
-        }
-
-        fn plural(kind: &Self::DynamicType) -> std::borrow::Cow<'_, str> {
-            $kind::plural(kind)
-        }
-
-        fn metadata_api() -> bool {
-            $kind::metadata_api()
-        }
-    };
-}
-
-mod decoded;
-mod packed;
 mod unreadable;
 
-use std::collections::BTreeMap;
+use std::convert::Infallible;
 use std::fmt::Debug;
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use futures::stream::BoxStream;
 use futures::{Stream, StreamExt};
+use http::Request;
+use kube::client::Body;
+use kube::core::DynamicResourceScope;
 use kube::runtime::events::Recorder;
 use kube::runtime::watcher::{self, Event, watcher};
-use kube::{Api, Resource};
+use kube::{Api, Client, Resource};
+use serde::de::DeserializeOwned;
 use tokio::time::{Instant, sleep};
+use tower::service_fn;
 
 use crate::api_server::{ApiServer, WATCH_SECONDS, pause};
+use crate::cache::{Source, lock};
 use crate::chain::chain;
+use crate::metrics;
 
-use decoded::Read;
-pub(crate) use decoded::{Decoded, Unreadable};
-pub(crate) use packed::Packed;
+use unreadable::Reports;
 pub(crate) use unreadable::Skipped;
 
 /// The pause after the first failure, as in client-go. It doubles with each further failure.
@@ -73,189 +46,180 @@ pub(crate) const LONGEST_PAUSE: Duration = Duration::from_secs(8);
 /// The time between two log lines about a watch that keeps failing.
 const REMINDER: Duration = Duration::from_secs(60);
 
-/// How long the first list may take while the API server answers; as in controller-runtime.
-const SYNC_LIMIT: Duration = Duration::from_secs(120);
+/// How long the first list may take by default while the API server answers; as in controller-runtime.
+pub(crate) const SYNC_LIMIT: Duration = Duration::from_secs(120);
 
-/// What the watches of one controller have in common. Clones share it.
+/// What a watch selects.
+#[derive(Clone)]
+pub(crate) struct Selection {
+    pub(crate) client: Client,
+    /// `None` for all.
+    pub(crate) namespace: Option<String>,
+    pub(crate) config: watcher::Config,
+}
+
+/// What the watches that one controller began have in common. Clones share it.
 #[derive(Clone)]
 pub(crate) struct Watches {
     controller: &'static str,
     server: ApiServer,
     recorder: Recorder,
-    sync_limit: Duration,
-    unlisted: Arc<Mutex<Unlisted>>,
-    failing: FailingWatches,
+    series: metrics::Watches,
+    reports: Reports,
 }
 
-/// How many watches of one controller are failing. Clones share it.
+/// Whether a watch is failing. Clones share it.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct FailingWatches(Arc<AtomicUsize>);
+pub(crate) struct FailingWatches(Arc<AtomicBool>);
 
 impl FailingWatches {
-    pub(crate) fn is_any(&self) -> bool {
-        self.0.load(Ordering::Relaxed) > 0
+    pub(crate) fn is_any(all: &[Self]) -> bool {
+        all.iter().any(|watch| watch.0.load(Ordering::Relaxed))
     }
 
-    pub(crate) fn begin(&self) {
-        self.0.fetch_add(1, Ordering::Relaxed);
-    }
-
-    fn end(&self) {
-        self.0.fetch_sub(1, Ordering::Relaxed);
+    pub(crate) fn set(&self, is_failing: bool) {
+        self.0.store(is_failing, Ordering::Relaxed);
     }
 }
 
-/// The watches whose first list has not arrived, by number: what is watched, and the last error.
-type Unlisted = BTreeMap<usize, (String, Option<String>)>;
-
 impl Watches {
-    pub(crate) fn new(controller: &'static str, server: ApiServer, recorder: Recorder) -> Self {
+    pub(crate) fn new(
+        controller: &'static str,
+        server: ApiServer,
+        recorder: Recorder,
+        series: metrics::Watches,
+    ) -> Self {
         Self {
             controller,
             server,
             recorder,
-            sync_limit: SYNC_LIMIT,
-            unlisted: Arc::default(),
-            failing: FailingWatches::default(),
+            series,
+            reports: Reports::default(),
         }
     }
 
-    /// Waits until a first list is overdue although the API server answers, and says which.
-    pub(crate) async fn never_listed(&self) -> String {
-        let (start, limit) = (Instant::now(), self.sync_limit);
+    /// Waits until the first list of one of `sources` is overdue although the API server answers, and says which.
+    pub(crate) async fn never_listed(&self, sources: &[Arc<dyn Source>], limit: Duration) -> String {
+        let start = Instant::now();
         loop {
             sleep(Duration::from_secs(1)).await;
             if start.elapsed().min(self.server.answering_for()) < limit {
                 continue;
             }
-            let unlisted = self.unlisted();
-            if let Some((what, error)) = unlisted.values().next() {
+            if let Some(late) = sources.iter().find(|source| !source.is_listed()) {
+                let (what, error) = (late.resource(), late.error());
                 let error = error.as_deref().unwrap_or("no answer");
                 return format!("could not list {what} within {limit:?}: {error}");
             }
         }
     }
 
-    /// The events of a watch, which is restarted for as long as anybody listens.
-    pub(crate) fn follow<K, S>(&self, what: String, watch: S) -> BoxStream<'static, Event<K>>
+    /// The events of a watch, which is restarted for as long as anybody listens. `note` is told of each error.
+    pub(crate) fn watch<K>(
+        &self,
+        selection: Selection,
+        kind: &K::DynamicType,
+        failing: &FailingWatches,
+        note: impl Fn(&str) + Send + 'static,
+    ) -> BoxStream<'static, Event<K>>
+    where
+        K: Clone + Debug + DeserializeOwned + Send + 'static,
+        K: Resource<Scope = DynamicResourceScope>,
+        K::DynamicType: Clone + Send + Sync,
+    {
+        let what = resource::<K>(kind);
+        let state = Arc::new(Mutex::new(WatchState {
+            controller: self.controller,
+            series: self.series.failing(&what),
+            what,
+            server: self.server.clone(),
+            failures: 0,
+            is_failing: false,
+            accepted: None,
+            reported: None,
+            is_reported: false,
+            failing: failing.clone(),
+        }));
+        let accepted = state.clone();
+        let client = watching(selection.client, move || lock(&accepted).accepted());
+        let api: Api<K> = match selection.namespace {
+            Some(namespace) => Api::namespaced_with(client, &namespace, kind),
+            None => Api::all_with(client, kind),
+        };
+        self.keep_going(state, watcher(api, bounded(selection.config)), note)
+    }
+
+    fn keep_going<K, S>(
+        &self,
+        state: Arc<Mutex<WatchState>>,
+        watch: S,
+        note: impl Fn(&str) + Send + 'static,
+    ) -> BoxStream<'static, Event<K>>
     where
         K: Send + 'static,
         S: Stream<Item = Result<Event<K>, watcher::Error>> + Send + 'static,
     {
-        let number = {
-            let mut unlisted = self.unlisted();
-            let number = unlisted.last_key_value().map_or(0, |(last, _)| last + 1);
-            unlisted.insert(number, (what.clone(), None));
-            number
-        };
-        let watches = self.clone();
-        let works = move |event: &Event<K>| {
-            if matches!(event, Event::InitDone) {
-                watches.unlisted().remove(&number);
-            }
-            // A list that has begun has not arrived yet.
-            !matches!(event, Event::Init)
-        };
-        let watches = self.clone();
-        let fails = move |error: &str| {
-            if let Some((_, last)) = watches.unlisted().get_mut(&number) {
-                *last = Some(error.to_owned());
-            }
-        };
-        self.keep_going(what, watch, works, fails)
-    }
-
-    /// The items of a stream that the user has made from a watch, with pauses after its errors.
-    pub(crate) fn follow_items<T, S>(&self, what: String, items: S) -> BoxStream<'static, T>
-    where
-        T: Send + 'static,
-        S: Stream<Item = Result<T, watcher::Error>> + Send + 'static,
-    {
-        self.keep_going(what, items, |_| true, |_| {})
-    }
-
-    fn keep_going<T, S>(
-        &self,
-        what: String,
-        items: S,
-        mut works: impl FnMut(&T) -> bool + Send + 'static,
-        mut fails: impl FnMut(&str) + Send + 'static,
-    ) -> BoxStream<'static, T>
-    where
-        T: Send + 'static,
-        S: Stream<Item = Result<T, watcher::Error>> + Send + 'static,
-    {
-        let mut fate = WatchState {
-            controller: self.controller,
-            what,
-            server: self.server.clone(),
-            failures: 0,
-            reported: None,
-            all: self.failing.clone(),
-        };
-        let items = items.filter_map(move |item| {
-            let (item, delay) = match item {
-                Ok(item) => {
-                    if works(&item) {
-                        fate.end();
+        let server = self.server.clone();
+        let events = watch.filter_map(move |event| {
+            let (event, delay) = match event {
+                Ok(event) => {
+                    // A list that has begun has not arrived yet.
+                    if !matches!(event, Event::Init) {
+                        lock(&state).works();
                     }
-                    (Some(item), Duration::ZERO)
+                    (Some(event), Duration::ZERO)
                 }
                 Err(error) => {
-                    fails(&explained(&error));
-                    (None, fate.pause_after(&error))
+                    note(&explained(&error));
+                    (None, lock(&state).pause_after(&error))
                 }
             };
-            let server = fate.server.clone();
+            let server = server.clone();
             async move {
                 if !delay.is_zero() {
                     pause(&server, delay).await;
                 }
-                item
+                event
             }
         });
-        items.boxed()
-    }
-
-    pub(crate) fn failing(&self) -> FailingWatches {
-        self.failing.clone()
+        events.boxed()
     }
 
     /// For the objects of one watch that cannot be read.
-    pub(crate) fn skipped(&self) -> Skipped {
-        Skipped::new(self.controller, self.recorder.clone())
+    pub(crate) fn skipped<K: Resource>(&self, kind: &K::DynamicType) -> Skipped {
+        let counted = self.series.unreadable(&resource::<K>(kind));
+        Skipped::new::<K>(self.controller, self.reports.clone(), counted, kind)
     }
 
-    fn unlisted(&self) -> MutexGuard<'_, Unlisted> {
-        self.unlisted.lock().unwrap_or_else(PoisonError::into_inner)
+    /// Publishes events about objects that cannot be read.
+    pub(crate) async fn report_unreadable(&self) -> Infallible {
+        self.reports.publish(&self.server, &self.recorder).await
     }
 }
 
-/// A watch of what `api` and `config` select, with the objects as `K`. No object can break the list for
-/// the others.
-pub(crate) fn decoding<A, K>(
-    api: Api<A>,
-    config: watcher::Config,
-) -> impl Stream<Item = Result<Event<Decoded<K>>, watcher::Error>> + Send
-where
-    A: Resource,
-    K: Clone + Debug + Read + Resource + Send + 'static,
-    K::DynamicType: Clone + Default + Send + Sync,
-{
-    let kind = K::DynamicType::default();
-    let namespace = api.namespace().map(str::to_owned);
-    let client = api.into_client();
-    let api: Api<Decoded<K>> = match namespace {
-        Some(namespace) => Api::namespaced_with(client, &namespace, &kind),
-        None => Api::all_with(client, &kind),
-    };
-    watcher(api, bounded(config))
+/// `client`, which calls `accepted` whenever the API server has accepted a watch, and before the first event
+/// of that watch.
+fn watching(client: Client, accepted: impl Fn() + Clone + Send + 'static) -> Client {
+    let namespace = client.default_namespace().to_owned();
+    let requests = service_fn(move |request: Request<Body>| {
+        let (client, accepted) = (client.clone(), accepted.clone());
+        async move {
+            let mut query = request.uri().query().unwrap_or_default().split('&');
+            let is_watch = query.any(|pair| pair == "watch=true");
+            let response = client.send(request).await?;
+            if is_watch && response.status().is_success() {
+                accepted();
+            }
+            Ok::<_, kube::Error>(response)
+        }
+    });
+    Client::new(requests, namespace)
 }
 
-/// `config` with a timeout that keeps the watch from staying silent for long.
+/// `config` with a timeout, which keeps the watch from staying silent for long. 0 would disable kube's own limit.
 fn bounded(mut config: watcher::Config) -> watcher::Config {
     let asked = config.timeout.filter(|seconds| *seconds > 0);
-    config.timeout = Some(asked.map_or(WATCH_SECONDS, |asked| asked.min(WATCH_SECONDS)));
+    config.timeout = asked.or(Some(WATCH_SECONDS));
     config
 }
 
@@ -272,15 +236,28 @@ struct WatchState {
     controller: &'static str,
     what: String,
     server: ApiServer,
-    /// In a row.
+    /// In a row: since the last event, or since the API server accepted a watch that lasted.
     failures: u32,
+    /// Since the last error, neither has a request been accepted nor an event arrived.
+    is_failing: bool,
+    /// When the API server accepted the latest watch.
+    accepted: Option<Instant>,
+    /// The last log line about a failure.
     reported: Option<Instant>,
-    all: FailingWatches,
+    /// It was about the failure that has not ended yet.
+    is_reported: bool,
+    failing: FailingWatches,
+    series: metrics::Share,
 }
 
 impl WatchState {
     /// Notes a failure, and returns how long to wait until the next attempt.
     fn pause_after(&mut self, error: &watcher::Error) -> Duration {
+        // Some proxies accept a watch only to close it at once.
+        let accepted = self.accepted.take();
+        if accepted.is_some_and(|at| at.elapsed() >= LONGEST_PAUSE) {
+            self.failures = 0;
+        }
         let delay = match self.failures {
             // Its resource version has expired; kube lists again.
             0 if is_gone(error) => Duration::ZERO,
@@ -289,8 +266,9 @@ impl WatchState {
                 FIRST_PAUSE.saturating_mul(factor).min(LONGEST_PAUSE)
             }
         };
-        if self.failures == 0 {
-            self.all.begin();
+        if !std::mem::replace(&mut self.is_failing, true) {
+            self.failing.set(true);
+            self.series.set(1);
         }
         self.failures = self.failures.saturating_add(1);
         let (controller, watch) = (self.controller, &self.what);
@@ -305,19 +283,42 @@ impl WatchState {
                 "a watch failed and will be retried"
             );
             self.reported = Some(Instant::now());
+            self.is_reported = true;
         } else {
             tracing::debug!(controller, watch, error, "a watch failed again");
         }
         delay
     }
 
+    /// The API server has accepted the request of the watch.
+    fn accepted(&mut self) {
+        self.accepted = Some(Instant::now());
+        self.end();
+    }
+
+    /// An event has arrived.
+    fn works(&mut self) {
+        self.end();
+        self.failures = 0;
+        self.reported = None;
+    }
+
     fn end(&mut self) {
-        if std::mem::take(&mut self.failures) > 0 {
-            self.all.end();
+        if std::mem::take(&mut self.is_failing) {
+            self.failing.set(false);
+            self.series.set(0);
         }
-        if self.reported.take().is_some() {
+        if std::mem::take(&mut self.is_reported) {
             let (controller, watch) = (self.controller, &self.what);
             tracing::info!(controller, watch, "the watch works again");
+        }
+    }
+}
+
+impl Drop for WatchState {
+    fn drop(&mut self) {
+        if self.is_failing {
+            self.failing.set(false);
         }
     }
 }

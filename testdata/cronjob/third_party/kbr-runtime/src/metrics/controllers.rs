@@ -8,7 +8,6 @@ use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use kube::runtime::controller::Action;
 use prometheus_client::collector::Collector;
 use prometheus_client::encoding::{DescriptorEncoder, EncodeMetric};
 use prometheus_client::metrics::MetricType;
@@ -18,6 +17,7 @@ use prometheus_client::metrics::gauge::{ConstGauge, Gauge};
 use prometheus_client::metrics::histogram::Histogram;
 
 use super::{Labels, Metrics, WIDE, histogram};
+use crate::Action;
 use crate::queue::Queue;
 
 /// Buckets for the duration of a reconcile, in seconds.
@@ -230,9 +230,9 @@ impl Counts {
         self.0.timeouts.inc();
     }
 
-    /// An object was added to the queue.
-    pub(crate) fn added(&self) {
-        self.0.adds.inc();
+    /// This many objects were added to the queue.
+    pub(crate) fn added(&self, objects: usize) {
+        self.0.adds.inc_by(objects as u64);
     }
 
     /// An object has waited for `time` since it was changed.

@@ -2,18 +2,26 @@
 // SPDX-License-Identifier: Apache-2.0
 
 //! The log line and the event about an object that cannot be read, once for each version of it.
+//!
+//! A mistake in a schema makes all objects of a kind unreadable at once. Their events are therefore published
+//! one after the other, and only so many wait: the log and the metric still have all objects.
 
-use std::collections::HashMap;
+use std::collections::VecDeque;
+use std::convert::Infallible;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use k8s_openapi::api::core::v1::ObjectReference;
 use kube::Resource;
 use kube::runtime::events::{Event, EventType, Recorder};
-use kube::runtime::watcher;
+use tokio::sync::Notify;
 
-use super::{Decoded, Unreadable, resource};
-use crate::backoff::Key;
+use super::{LONGEST_PAUSE, resource};
+use crate::api_server::ApiServer;
+use crate::key::Key;
+use crate::cache::{Unreadable, lock};
 use crate::chain::chain;
+use crate::metrics::Share;
 
 /// How long publishing the event may take.
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -21,74 +29,94 @@ const PATIENCE: Duration = Duration::from_secs(30);
 /// How many characters of an action are kept: the API server accepts 128 bytes, and a character has up to 4.
 const LONGEST_ACTION: usize = 32;
 
+/// How many events wait to be published.
+const WAITING: usize = 1000;
+
+/// An event, and the object that it is about.
+type Report = (Event, ObjectReference);
+
+/// The events of all watches of a controller that wait to be published. Clones share them.
+#[derive(Clone, Default)]
+pub(super) struct Reports(Arc<(Mutex<VecDeque<Report>>, Notify)>);
+
+impl Reports {
+    fn add(&self, report: Report) {
+        let (waiting, added) = &*self.0;
+        let mut waiting = lock(waiting);
+        if waiting.len() < WAITING {
+            waiting.push_back(report);
+            added.notify_one();
+        } else {
+            tracing::debug!(object = report.1.name, "event not published: too many wait");
+        }
+    }
+
+    /// Publishes them, one after the other, while the API server answers.
+    pub(super) async fn publish(&self, server: &ApiServer, recorder: &Recorder) -> Infallible {
+        let (waiting, added) = &*self.0;
+        loop {
+            while !server.answers() {
+                server.answering(LONGEST_PAUSE).await;
+            }
+            let next = lock(waiting).pop_front();
+            let Some((event, regarding)) = next else {
+                added.notified().await;
+                continue;
+            };
+            let object = regarding.name.as_deref();
+            let published = recorder.publish(&event, &regarding);
+            match tokio::time::timeout(PATIENCE, published).await {
+                Ok(Ok(())) => {}
+                Ok(Err(error)) => {
+                    tracing::debug!(error = chain(&error), object, "event not published");
+                }
+                Err(_) => tracing::debug!(object, "event not published in time"),
+            }
+        }
+    }
+}
+
 /// The objects of one watch that cannot be read.
 pub(crate) struct Skipped {
     controller: &'static str,
-    recorder: Recorder,
-    /// The versions that have been reported, by uid.
-    reported: HashMap<String, String>,
-    /// The same for a list that is arriving.
-    listed: HashMap<String, String>,
+    reports: Reports,
+    counted: Share,
+    resource: String,
+    api_version: String,
+    kind: String,
 }
 
 impl Skipped {
-    pub(super) fn new(controller: &'static str, recorder: Recorder) -> Self {
+    pub(super) fn new<K: Resource>(
+        controller: &'static str,
+        reports: Reports,
+        counted: Share,
+        kind: &K::DynamicType,
+    ) -> Self {
         Self {
             controller,
-            recorder,
-            reported: HashMap::new(),
-            listed: HashMap::new(),
+            reports,
+            counted,
+            resource: resource::<K>(kind),
+            api_version: K::api_version(kind).into_owned(),
+            kind: K::kind(kind).into_owned(),
         }
     }
 
-    /// Reports an object in `event` that cannot be read, and forgets one that can be read or was deleted.
-    pub(crate) fn note<K>(&mut self, event: &watcher::Event<Decoded<K>>)
-    where
-        K: Resource,
-        K::DynamicType: Default,
-    {
-        match event {
-            watcher::Event::Init => self.listed.clear(),
-            watcher::Event::InitApply(Decoded::Unreadable(object)) => {
-                self.report::<K>(object);
-                self.listed.extend(identity(object));
-            }
-            watcher::Event::InitApply(Decoded::Object(_)) => {}
-            watcher::Event::InitDone => self.reported = std::mem::take(&mut self.listed),
-            watcher::Event::Apply(Decoded::Unreadable(object)) => {
-                self.report::<K>(object);
-                self.reported.extend(identity(object));
-            }
-            watcher::Event::Apply(object @ Decoded::Object(_)) | watcher::Event::Delete(object) => {
-                if !self.reported.is_empty()
-                    && let Some(uid) = &object.meta().uid
-                {
-                    self.reported.remove(uid);
-                }
-            }
+    /// Reports an object that cannot be read, if there is a new one, and how many there are.
+    pub(crate) fn note(&mut self, object: Option<Unreadable>, skipped: usize) {
+        self.counted.set(skipped);
+        if let Some(object) = object {
+            self.report(&object, skipped);
         }
     }
 
-    fn report<K>(&self, object: &Unreadable)
-    where
-        K: Resource,
-        K::DynamicType: Default,
-    {
-        let Some((uid, version)) = identity(object) else {
-            return;
-        };
-        if self.reported.get(&uid) == Some(&version) {
-            return;
-        }
-        let kind = K::DynamicType::default();
-        let (resource, key) = (resource::<K>(&kind), Key::of_meta(&object.metadata));
+    fn report(&self, object: &Unreadable, skipped: usize) {
+        let key = Key::of_meta(&object.metadata);
         let (controller, error) = (self.controller, &object.error);
-        // Including those that are new in a list that is arriving.
-        let skipped = self.reported.len().max(self.listed.len())
-            + usize::from(!self.reported.contains_key(&uid));
         tracing::error!(
             controller,
-            resource,
+            resource = self.resource,
             object = %key,
             field = error.field,
             error = error.reason,
@@ -96,11 +124,11 @@ impl Skipped {
             "an object cannot be read and is skipped"
         );
         let regarding = ObjectReference {
-            api_version: Some(K::api_version(&kind).into_owned()),
-            kind: Some(K::kind(&kind).into_owned()),
+            api_version: Some(self.api_version.clone()),
+            kind: Some(self.kind.clone()),
             name: object.metadata.name.clone(),
             namespace: object.metadata.namespace.clone(),
-            uid: Some(uid),
+            uid: object.metadata.uid.clone(),
             ..ObjectReference::default()
         };
         let event = Event {
@@ -116,22 +144,6 @@ impl Skipped {
                 .collect(),
             secondary: None,
         };
-        let recorder = self.recorder.clone();
-        tokio::spawn(async move {
-            let published = recorder.publish(&event, &regarding);
-            match tokio::time::timeout(PATIENCE, published).await {
-                Ok(Ok(())) => {}
-                Ok(Err(error)) => {
-                    tracing::debug!(error = chain(&error), object = %key, "event not published");
-                }
-                Err(_) => tracing::debug!(object = %key, "event not published in time"),
-            }
-        });
+        self.reports.add((event, regarding));
     }
-}
-
-/// The uid and the version.
-fn identity(object: &Unreadable) -> Option<(String, String)> {
-    let metadata = &object.metadata;
-    Some((metadata.uid.clone()?, metadata.resource_version.clone()?))
 }

@@ -1,0 +1,559 @@
+// Copyright The kbr authors
+// SPDX-License-Identifier: Apache-2.0
+
+//! Objects of one kind as their watch shows them, together with the writes of this process.
+//!
+//! There is one watch for each kind, set of namespaces, selector and form, whoever asks: [`Caches`] hands out
+//! clones of one cache. The watch updates the cache first, and then tells the controllers that it triggers, so a
+//! reconcile sees at least the change that triggered it.
+
+mod entry;
+mod state;
+
+use std::any::{Any, TypeId};
+use std::collections::HashMap;
+use std::fmt::{self, Debug};
+use std::hash::Hash;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use futures::StreamExt;
+use futures::future::BoxFuture;
+use kube::api::ObjectMeta;
+use kube::runtime::reflector::ObjectRef;
+use kube::runtime::watcher::{self, Event};
+use kube::{Client, Resource};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use tokio::sync::watch;
+use tokio::time::timeout;
+
+use crate::key::Key;
+use crate::logging::panic_message;
+use crate::reading::DecodeError;
+use crate::watch::{FailingWatches, Selection, Watches, resource};
+use entry::{Kept, Term};
+pub(crate) use entry::{Entry, Owner, Received, is_controlled_by_a};
+pub(crate) use state::Change;
+use state::State;
+
+/// What a type must have to be cached: every type of [`k8s_openapi`], every derived custom resource, and
+/// [`DynamicObject`](kube::api::DynamicObject) have it.
+pub trait Cached:
+    Resource<DynamicType: Clone + Debug + Eq + Hash + Send + Sync + Unpin>
+    + Clone
+    + Debug
+    + DeserializeOwned
+    + Send
+    + Sync
+    + 'static
+{
+}
+
+impl<K> Cached for K where
+    K: Resource<DynamicType: Clone + Debug + Eq + Hash + Send + Sync + Unpin>
+        + Clone
+        + Debug
+        + DeserializeOwned
+        + Send
+        + Sync
+        + 'static
+{
+}
+
+/// A cache of the objects of kind `K` that a watch selects, from [`Manager::all`](crate::Manager::all) or
+/// [`Manager::cache`](crate::Manager::cache). Clones share it.
+///
+/// Reading sends no request. Returned objects are snapshots: they do not change with the cache. What this process
+/// writes through a [`Handle`](crate::Handle) is in the cache at once, even if the watch has not shown it yet.
+///
+/// Objects are kept as the JSON that the API server sent, without `metadata.managedFields`, and parsed when they
+/// are read: parsing takes some microseconds, and the cache a third of the memory or less. An object that does
+/// not fit its Rust type is logged, reported in an event with the reason `Unreadable`, and not in the cache.
+///
+/// The cache is empty until the manager runs it.
+///
+/// ```no_run
+/// use k8s_openapi::api::core::v1::Pod;
+/// use kbr_runtime::{Cache, Manager};
+///
+/// fn pods_by_node(manager: &mut Manager) -> Cache<Pod> {
+///     let pods = manager.all::<Pod>();
+///     pods.index("node", |pod| pod.spec.iter().flat_map(|spec| spec.node_name.clone()).collect());
+///     pods
+/// }
+///
+/// /// In a reconcile, a task or a webhook.
+/// fn count(pods: &Cache<Pod>, node: &str) -> usize {
+///     pods.by("node", node).len()
+/// }
+/// ```
+pub struct Cache<K: Resource>(Arc<Inner<K>>);
+
+struct Inner<K: Resource> {
+    kind: K::DynamicType,
+    state: Mutex<State<K>>,
+    is_listed: watch::Sender<bool>,
+    /// Is sent to after each event.
+    events: watch::Sender<()>,
+    failing: FailingWatches,
+    /// The last error before the first list.
+    error: Mutex<Option<String>>,
+    uses: Mutex<Uses<K>>,
+    /// The names of the indexes. Not in `uses`, which is locked while code of the user runs.
+    indexes: Mutex<Vec<&'static str>>,
+    /// Whether it is filled before this process leads.
+    is_warm: AtomicBool,
+    /// The watch, until it begins.
+    selection: Mutex<Option<Selection>>,
+}
+
+/// Who uses the cache, and for what.
+struct Uses<K> {
+    indexes: Vec<IndexFn<K>>,
+    slim: Option<SlimFn<K>>,
+    /// Each says whether somebody reads an object with these owners.
+    readers: Vec<Box<dyn Fn(&[Owner]) -> bool + Send>>,
+    subscribers: Vec<Subscriber<K>>,
+    /// Whether a subscriber or an index needs the objects themselves.
+    needs_objects: bool,
+}
+
+type IndexFn<K> = Box<dyn Fn(&K) -> Vec<String> + Send>;
+
+/// Removes what is never read, and returns the rest as JSON.
+type SlimFn<K> = Box<dyn Fn(&mut K) -> serde_json::Result<String> + Send>;
+
+/// Is told what the watch has shown: the change, and the new object if it was read.
+pub(crate) type Subscriber<K> = Box<dyn FnMut(&Change<K>, Option<&K>) + Send>;
+
+/// An object that does not fit its type.
+pub(crate) struct Unreadable {
+    pub(crate) metadata: ObjectMeta,
+    pub(crate) error: DecodeError,
+}
+
+impl<K: Cached> Cache<K> {
+    pub(crate) fn new(selection: Selection, kind: K::DynamicType) -> Self {
+        let uses = Uses {
+            indexes: Vec::new(),
+            slim: None,
+            readers: Vec::new(),
+            subscribers: Vec::new(),
+            needs_objects: false,
+        };
+        Self(Arc::new(Inner {
+            kind,
+            state: Mutex::new(State::new()),
+            is_listed: watch::Sender::new(false),
+            events: watch::Sender::new(()),
+            failing: FailingWatches::default(),
+            error: Mutex::new(None),
+            uses: Mutex::new(uses),
+            indexes: Mutex::default(),
+            is_warm: AtomicBool::new(false),
+            selection: Mutex::new(Some(selection)),
+        }))
+    }
+
+    /// Adds an index: `keys` returns what [`Cache::by`] finds an object by. Call this before the manager runs.
+    pub fn index(&self, name: &'static str, keys: impl Fn(&K) -> Vec<String> + Send + 'static) {
+        let mut uses = lock(&self.0.uses);
+        lock(&self.0.indexes).push(name);
+        uses.indexes.push(Box::new(keys));
+        uses.readers.push(Box::new(|_| true));
+        uses.needs_objects = true;
+    }
+
+    /// Lets `slim` remove from each object what is large and never read, to save memory. Of the rest, only the
+    /// fields that the type serializes are kept. This concerns everybody who shares the cache. Call it before the
+    /// manager runs.
+    pub fn slim(&self, slim: impl Fn(&mut K) + Send + 'static)
+    where
+        K: Serialize,
+    {
+        lock(&self.0.uses).slim = Some(Box::new(move |object| {
+            slim(object);
+            serde_json::to_string(object)
+        }));
+    }
+
+    /// Keeps all objects, and fills the cache on each replica, whether it leads or not: for a webhook, or a task on
+    /// every replica. Otherwise a cache that a controller uses is filled when the controller starts. Call this
+    /// before the manager runs.
+    pub fn on_every_replica(&self) {
+        self.keep(|_| true);
+        self.0.is_warm.store(true, Ordering::Relaxed);
+    }
+
+    /// The object with that name and namespace, if the cache has it.
+    #[must_use]
+    pub fn get(&self, object: &ObjectRef<K>) -> Option<Arc<K>> {
+        self.entry(&Key::from(object))?.open()
+    }
+
+    /// All objects, sorted by namespace and name.
+    #[must_use]
+    pub fn list(&self) -> Vec<Arc<K>> {
+        // Parsed after the lock is released.
+        let all: Vec<_> = {
+            let state = lock(&self.0.state);
+            let all = state.all().into_iter();
+            all.map(|(_, entry)| entry.clone()).collect()
+        };
+        all.iter().filter_map(|entry| entry.open()).collect()
+    }
+
+    /// The objects for which the function of the index `name` returns `key`, sorted by namespace and name.
+    ///
+    /// # Panics
+    ///
+    /// If there is no index of that name.
+    #[must_use]
+    pub fn by(&self, name: &str, key: &str) -> Vec<Arc<K>> {
+        let number = lock(&self.0.indexes)
+            .iter()
+            .position(|index| *index == name);
+        let Some(number) = number else {
+            panic!("no index `{name}`: add it with `Cache::index`");
+        };
+        let found: Vec<_> = {
+            let state = lock(&self.0.state);
+            let found = state.by(number, key);
+            found.map(|(_, entry)| entry.clone()).collect()
+        };
+        found.iter().filter_map(|entry| entry.open()).collect()
+    }
+
+    /// Puts an object into the cache, as the API server returned it from a write without a
+    /// [`Handle`](crate::Handle). Does nothing if the watch is already past its version.
+    pub fn insert(&self, object: &K)
+    where
+        K: Serialize,
+    {
+        // If it cannot be serialized, the watch shows it later.
+        if let Ok(text) = serde_json::to_string(object)
+            && let Ok(received) = Received::read(&text)
+        {
+            self.wrote(received);
+        }
+    }
+
+    pub(crate) fn entry(&self, key: &Key) -> Option<Arc<Entry<K>>> {
+        lock(&self.0.state).get(key).cloned()
+    }
+
+    /// The object, once the watch has shown another version of it than `before`, but no later than after `limit`.
+    pub(crate) async fn shows(
+        &self,
+        key: &Key,
+        before: Option<&str>,
+        limit: Duration,
+    ) -> Option<Arc<Entry<K>>> {
+        let mut events = self.0.events.subscribe();
+        let another = async {
+            loop {
+                let entry = self.entry(key);
+                if entry.as_ref().map(|entry| &*entry.version) != before || events.changed().await.is_err() {
+                    return;
+                }
+            }
+        };
+        let _ = timeout(limit, another).await;
+        self.entry(key)
+    }
+
+    /// The names of all objects, sorted.
+    pub(crate) fn keys(&self) -> Vec<Arc<Key>> {
+        let state = lock(&self.0.state);
+        let all = state.all().into_iter();
+        all.map(|(key, _)| key.clone()).collect()
+    }
+
+    /// The objects that the object with this uid controls, sorted, each with its name.
+    pub(crate) fn controlled_by(&self, uid: &str) -> Vec<(Arc<Key>, Arc<Entry<K>>)> {
+        let state = lock(&self.0.state);
+        let found = state.controlled_by(uid);
+        found
+            .map(|(key, entry)| (key.clone(), entry.clone()))
+            .collect()
+    }
+
+    /// Records what this process wrote, as the API server returned it.
+    pub(crate) fn wrote(&self, received: Received<K>) {
+        let key = Arc::new(received.key());
+        let (entry, ..) = self.0.read(received);
+        lock(&self.0.state).wrote(&key, entry);
+    }
+
+    /// Records that this process deleted an object. It reappears if it turns out to still exist, for example
+    /// because of a finalizer.
+    pub(crate) fn deleted(&self, key: &Arc<Key>, uid: &str, version: u64) {
+        lock(&self.0.state).deleted(key, uid, version);
+    }
+
+    pub(crate) fn kind(&self) -> &K::DynamicType {
+        &self.0.kind
+    }
+
+    /// Keeps the objects with such owners, and not only their metadata.
+    pub(crate) fn keep(&self, reads: impl Fn(&[Owner]) -> bool + Send + 'static) {
+        lock(&self.0.uses).readers.push(Box::new(reads));
+    }
+
+    /// Tells `subscriber` of everything that the watch shows, with the objects themselves if it needs them.
+    pub(crate) fn subscribe(&self, needs_objects: bool, subscriber: Subscriber<K>) {
+        let mut uses = lock(&self.0.uses);
+        uses.subscribers.push(subscriber);
+        uses.needs_objects |= needs_objects;
+    }
+
+    pub(crate) fn source(&self) -> Arc<dyn Source> {
+        self.0.clone()
+    }
+
+    /// Takes an event of a watch.
+    #[cfg(test)]
+    pub(crate) fn take(&self, event: Event<Received<K>>) {
+        self.0.take(event);
+    }
+
+    #[cfg(test)]
+    pub(crate) fn is_settled(&self) -> bool {
+        lock(&self.0.state).is_settled()
+    }
+}
+
+impl<K: Cached> Inner<K> {
+    /// Takes an event of the watch. Returns the object in it if it cannot be read, unless this version of it is
+    /// known.
+    fn take(&self, event: Event<Received<K>>) -> Option<Unreadable> {
+        let (changes, object, unreadable) = match event {
+            Event::Init => {
+                lock(&self.state).begin_list();
+                return None;
+            }
+            Event::InitApply(received) | Event::Apply(received) => {
+                let key = Arc::new(received.key());
+                let metadata = received.meta().clone();
+                let (entry, object, error) = self.read(received);
+                let is_known = |before: &&Arc<Entry<K>>| {
+                    !before.is_readable && before.uid == entry.uid && before.version == entry.version
+                };
+                let mut state = lock(&self.state);
+                let error = error.filter(|_| state.get(&key).filter(is_known).is_none());
+                let unreadable = error.map(|error| Unreadable { metadata, error });
+                (state.show(&key, entry), object, unreadable)
+            }
+            Event::Delete(received) => {
+                let (key, metadata) = (Arc::new(received.key()), received.meta());
+                let uid = metadata.uid.as_deref().unwrap_or_default();
+                let version = metadata.resource_version.as_ref();
+                let version = version.and_then(|version| version.parse().ok());
+                let version = version.unwrap_or_default();
+                (lock(&self.state).hide(&key, uid, version), None, None)
+            }
+            Event::InitDone => {
+                let gone = lock(&self.state).end_list();
+                self.is_listed.send_replace(true);
+                (gone, None, None)
+            }
+        };
+        self.events.send_replace(());
+        let mut uses = lock(&self.uses);
+        for (position, change) in changes.iter().enumerate() {
+            // The first change is that of the event.
+            let object = object.as_ref().filter(|_| position == 0);
+            for subscriber in &mut uses.subscribers {
+                subscriber(change, object);
+            }
+        }
+        unreadable
+    }
+
+    /// An object as it is kept, the object itself if somebody needs it, and why it cannot be read.
+    fn read(&self, mut received: Received<K>) -> (Entry<K>, Option<K>, Option<DecodeError>) {
+        let uses = lock(&self.uses);
+        let is_kept = uses.readers.iter().any(|reads| reads(received.owners()));
+        if !is_kept && !uses.needs_objects {
+            return (received.into_entry(Kept::Metadata, Box::default()), None, None);
+        }
+        let mut object = match received.open() {
+            Ok(object) => object,
+            Err(error) => {
+                let entry = received.into_entry(Kept::Unreadable, Box::default());
+                return (entry, None, Some(error));
+            }
+        };
+        let key = received.key();
+        let mut terms: Vec<Term> = Vec::new();
+        for (number, keys) in uses.indexes.iter().enumerate() {
+            let keys = guard(|| keys(&object)).unwrap_or_else(|panic| {
+                let resource = resource::<K>(&self.kind);
+                tracing::error!(resource, object = %key, panic, "the function of an index panicked");
+                Vec::new()
+            });
+            terms.extend(keys.into_iter().map(|key| (number, key.into())));
+        }
+        if !is_kept {
+            return (received.into_entry(Kept::Metadata, terms.into()), Some(object), None);
+        }
+        if let Some(slim) = &uses.slim {
+            match guard(|| slim(&mut object)) {
+                // What cannot be serialized is kept whole.
+                Ok(slimmed) => slimmed.map_or((), |text| received.slimmed(&text)),
+                Err(panic) => {
+                    let resource = resource::<K>(&self.kind);
+                    tracing::error!(resource, object = %key, panic, "the function that slims objects panicked");
+                }
+            }
+        }
+        (received.into_entry(Kept::Object, terms.into()), Some(object), None)
+    }
+
+    /// Follows the watch for as long as it is polled.
+    async fn follow(self: Arc<Self>, watches: Watches) {
+        let Some(selection) = lock(&self.selection).take() else {
+            return;
+        };
+        let mut skipped = watches.skipped::<K>(&self.kind);
+        let noted = self.clone();
+        let note = move |error: &str| {
+            if !*noted.is_listed.borrow() {
+                *lock(&noted.error) = Some(error.to_owned());
+            }
+        };
+        let mut events = watches.watch(selection, &self.kind, &self.failing, note);
+        while let Some(event) = events.next().await {
+            let unreadable = self.take(event);
+            let count = lock(&self.state).unreadable();
+            skipped.note(unreadable, count);
+        }
+    }
+}
+
+/// The result of code of the user, or the message of its panic.
+pub(crate) fn guard<T>(code: impl FnOnce() -> T) -> Result<T, String> {
+    catch_unwind(AssertUnwindSafe(code)).map_err(|payload| panic_message(&*payload).to_owned())
+}
+
+/// A cache of any kind, as a manager and a controller see it.
+pub(crate) trait Source: Send + Sync {
+    /// Follows the watch. Ends at once if somebody else does.
+    fn follow(self: Arc<Self>, watches: Watches) -> BoxFuture<'static, ()>;
+
+    /// What is watched, such as `jobs.batch`.
+    fn resource(&self) -> String;
+
+    fn is_listed(&self) -> bool;
+
+    /// Waits for the first list.
+    fn listed(&self) -> BoxFuture<'static, ()>;
+
+    /// The last error before the first list.
+    fn error(&self) -> Option<String>;
+
+    fn failing(&self) -> FailingWatches;
+
+    /// Whether it is filled before this process leads.
+    fn is_warm(&self) -> bool;
+
+    /// Identifies it.
+    fn address(&self) -> usize;
+}
+
+impl<K: Cached> Source for Inner<K> {
+    fn follow(self: Arc<Self>, watches: Watches) -> BoxFuture<'static, ()> {
+        Box::pin(Self::follow(self, watches))
+    }
+
+    fn resource(&self) -> String {
+        resource::<K>(&self.kind)
+    }
+
+    fn is_listed(&self) -> bool {
+        *self.is_listed.borrow()
+    }
+
+    fn listed(&self) -> BoxFuture<'static, ()> {
+        let mut is_listed = self.is_listed.subscribe();
+        Box::pin(async move {
+            if is_listed.wait_for(|is_listed| *is_listed).await.is_err() {
+                std::future::pending().await
+            }
+        })
+    }
+
+    fn error(&self) -> Option<String> {
+        lock(&self.error).clone()
+    }
+
+    fn failing(&self) -> FailingWatches {
+        self.failing.clone()
+    }
+
+    fn is_warm(&self) -> bool {
+        self.is_warm.load(Ordering::Relaxed)
+    }
+
+    fn address(&self) -> usize {
+        std::ptr::from_ref(self).addr()
+    }
+}
+
+impl<K: Resource> Clone for Cache<K> {
+    fn clone(&self) -> Self {
+        Self(self.0.clone())
+    }
+}
+
+impl<K: Resource> Debug for Cache<K> {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_struct("Cache").finish_non_exhaustive()
+    }
+}
+
+/// The caches of a manager.
+#[derive(Default)]
+pub(crate) struct Caches {
+    /// Those with the manager's client and without a selector, by type and namespace.
+    shared: HashMap<(TypeId, Option<String>), Box<dyn Any + Send + Sync>>,
+    all: Vec<Arc<dyn Source>>,
+}
+
+impl Caches {
+    /// The cache of all objects in that namespace, or in all namespaces.
+    pub(crate) fn shared<K: Cached>(&mut self, client: Client, namespace: Option<&str>) -> Cache<K>
+    where
+        K::DynamicType: Default,
+    {
+        let id = (TypeId::of::<K>(), namespace.map(str::to_owned));
+        let known = self.shared.get(&id).and_then(|any| any.downcast_ref());
+        if let Some(cache) = known {
+            return Cache::clone(cache);
+        }
+        let selection = Selection {
+            client,
+            namespace: namespace.map(str::to_owned),
+            config: watcher::Config::default(),
+        };
+        let cache = Cache::<K>::new(selection, K::DynamicType::default());
+        self.shared.insert(id, Box::new(cache.clone()));
+        self.add(&cache);
+        cache
+    }
+
+    pub(crate) fn add<K: Cached>(&mut self, cache: &Cache<K>) {
+        self.all.push(cache.source());
+    }
+
+    pub(crate) fn all(&self) -> &[Arc<dyn Source>] {
+        &self.all
+    }
+}
+
+pub(crate) fn lock<T>(shared: &Mutex<T>) -> MutexGuard<'_, T> {
+    shared.lock().unwrap_or_else(PoisonError::into_inner)
+}

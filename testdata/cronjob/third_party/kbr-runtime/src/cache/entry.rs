@@ -1,0 +1,314 @@
+// Copyright The kbr authors
+// SPDX-License-Identifier: Apache-2.0
+
+//! An object as a watch sends it, and as a cache keeps it.
+//!
+//! A cache keeps the JSON text, which is parsed again when the object is needed: the Rust type has every field
+//! that an object may have, 2 KB of them for a container alone, and most are empty. The text has only those
+//! that are set.
+
+use std::borrow::Cow;
+use std::fmt::{self, Debug};
+use std::marker::PhantomData;
+use std::sync::Arc;
+
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
+use kube::Resource;
+use kube::api::ObjectMeta;
+use serde::de::{DeserializeOwned, Error as _};
+use serde::{Deserialize, Deserializer};
+use serde_json::value::RawValue;
+
+use crate::key::Key;
+use crate::reading::{DecodeError, read_text};
+
+/// An object of kind `K` as the API server sent it, without `metadata.managedFields`. Only its metadata has been
+/// read, so an object that does not fit its Rust type does not break the list for the others.
+pub(crate) struct Received<K> {
+    /// What kube's watcher needs.
+    metadata: ObjectMeta,
+    owners: Box<[Owner]>,
+    text: Box<str>,
+    kind: PhantomData<fn() -> K>,
+}
+
+/// An owner reference.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Owner {
+    group: Box<str>,
+    kind: Box<str>,
+    pub(crate) name: Box<str>,
+    uid: Box<str>,
+    is_controller: bool,
+}
+
+impl Owner {
+    /// Whether it is a `K`. Its version of the kind depends on who wrote the owner reference.
+    pub(crate) fn is<K: Resource>(&self, kind: &K::DynamicType) -> bool {
+        *self.group == *K::group(kind) && *self.kind == *K::kind(kind)
+    }
+}
+
+#[derive(Deserialize)]
+struct Object<'a> {
+    #[serde(borrow)]
+    metadata: Metadata<'a>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Metadata<'a> {
+    #[serde(default)]
+    name: Option<String>,
+    #[serde(default)]
+    namespace: Option<String>,
+    #[serde(default)]
+    uid: Option<String>,
+    #[serde(default)]
+    resource_version: Option<String>,
+    #[serde(default)]
+    deletion_timestamp: Option<Time>,
+    #[serde(borrow, default)]
+    owner_references: Option<Vec<Reference<'a>>>,
+    #[serde(borrow, default)]
+    managed_fields: Option<&'a RawValue>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Reference<'a> {
+    #[serde(borrow)]
+    api_version: Cow<'a, str>,
+    #[serde(borrow)]
+    kind: Cow<'a, str>,
+    #[serde(borrow)]
+    name: Cow<'a, str>,
+    #[serde(borrow)]
+    uid: Cow<'a, str>,
+    #[serde(default)]
+    controller: Option<bool>,
+}
+
+impl<K> Received<K> {
+    /// # Errors
+    ///
+    /// If the metadata cannot be read.
+    pub(crate) fn read(text: &str) -> Result<Self, DecodeError> {
+        let Object { metadata } = read_text(text)?;
+        let owners = metadata.owner_references.into_iter().flatten();
+        let owners = owners.map(|owner| Owner {
+            group: match owner.api_version.split_once('/') {
+                Some((group, _)) => group.into(),
+                None => "".into(),
+            },
+            kind: owner.kind.into(),
+            name: owner.name.into(),
+            uid: owner.uid.into(),
+            is_controller: owner.controller == Some(true),
+        });
+        Ok(Self {
+            owners: owners.collect(),
+            text: without(metadata.managed_fields, text),
+            metadata: ObjectMeta {
+                deletion_timestamp: metadata.deletion_timestamp,
+                name: metadata.name,
+                namespace: metadata.namespace,
+                resource_version: metadata.resource_version,
+                uid: metadata.uid,
+                ..ObjectMeta::default()
+            },
+            kind: PhantomData,
+        })
+    }
+
+    pub(crate) fn key(&self) -> Key {
+        Key::of_meta(&self.metadata)
+    }
+
+    /// Parses the object.
+    ///
+    /// # Errors
+    ///
+    /// The field that does not fit, and why.
+    pub(crate) fn open(&self) -> Result<K, DecodeError>
+    where
+        K: DeserializeOwned,
+    {
+        read_text(&self.text)
+    }
+
+    pub(crate) fn text(&self) -> &str {
+        &self.text
+    }
+
+    /// Replaces what is kept of the object.
+    pub(crate) fn slimmed(&mut self, text: &str) {
+        self.text = text.into();
+    }
+
+    /// As the cache keeps it. Without `is_kept`, only its metadata.
+    pub(crate) fn into_entry(self, state: Kept, terms: Box<[Term]>) -> Entry<K> {
+        Entry {
+            uid: self.metadata.uid.unwrap_or_default().into(),
+            version: self.metadata.resource_version.unwrap_or_default().into(),
+            is_deleting: self.metadata.deletion_timestamp.is_some(),
+            owners: self.owners,
+            text: (state == Kept::Object).then_some(self.text),
+            is_readable: state != Kept::Unreadable,
+            terms,
+            kind: PhantomData,
+        }
+    }
+
+    pub(crate) fn owners(&self) -> &[Owner] {
+        &self.owners
+    }
+}
+
+/// `null` in place of the managed fields, which are a slice of the text. Everything else stays as the API server
+/// wrote it: a type may write less than it reads.
+fn without(fields: Option<&RawValue>, text: &str) -> Box<str> {
+    let Some(fields) = fields else {
+        return text.into();
+    };
+    let start = fields.get().as_ptr().addr() - text.as_ptr().addr();
+    let end = start + fields.get().len();
+    match (text.get(..start), text.get(end..)) {
+        (Some(before), Some(after)) => [before, "null", after].concat().into(),
+        _ => text.into(),
+    }
+}
+
+impl<'de, K> Deserialize<'de> for Received<K> {
+    /// kube reads lists and events from text, so the text of an object can be borrowed. For this, the type of an
+    /// event must come before the object, as API servers in Go write it.
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = <&RawValue>::deserialize(deserializer)?.get();
+        Self::read(text).map_err(D::Error::custom)
+    }
+}
+
+impl<K> Clone for Received<K> {
+    fn clone(&self) -> Self {
+        Self {
+            metadata: self.metadata.clone(),
+            owners: self.owners.clone(),
+            text: self.text.clone(),
+            kind: PhantomData,
+        }
+    }
+}
+
+/// Its values are left out: they may be secrets.
+impl<K> Debug for Received<K> {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut shown = formatter.debug_tuple("Received");
+        shown.field(&self.metadata).finish()
+    }
+}
+
+impl<K: Resource> Resource for Received<K> {
+    type DynamicType = K::DynamicType;
+    // So that its `Api` can be created for one or for all namespaces, whatever the kind is.
+    type Scope = kube::core::DynamicResourceScope;
+
+    fn kind(kind: &Self::DynamicType) -> Cow<'_, str> {
+        K::kind(kind)
+    }
+
+    fn group(kind: &Self::DynamicType) -> Cow<'_, str> {
+        K::group(kind)
+    }
+
+    fn version(kind: &Self::DynamicType) -> Cow<'_, str> {
+        K::version(kind)
+    }
+
+    fn api_version(kind: &Self::DynamicType) -> Cow<'_, str> {
+        K::api_version(kind)
+    }
+
+    fn plural(kind: &Self::DynamicType) -> Cow<'_, str> {
+        K::plural(kind)
+    }
+
+    fn metadata_api() -> bool {
+        K::metadata_api()
+    }
+
+    fn meta(&self) -> &ObjectMeta {
+        &self.metadata
+    }
+
+    fn meta_mut(&mut self) -> &mut ObjectMeta {
+        &mut self.metadata
+    }
+}
+
+/// What a cache keeps of an object.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) enum Kept {
+    Object,
+    /// Nobody reads it.
+    Metadata,
+    /// It does not fit its Rust type.
+    Unreadable,
+}
+
+/// What an index finds an object by: the number of the index, and the key in it.
+pub(crate) type Term = (usize, Box<str>);
+
+/// An object in a cache.
+pub(crate) struct Entry<K> {
+    pub(crate) uid: Box<str>,
+    pub(crate) version: Box<str>,
+    pub(crate) is_deleting: bool,
+    pub(crate) owners: Box<[Owner]>,
+    text: Option<Box<str>>,
+    pub(crate) is_readable: bool,
+    pub(crate) terms: Box<[Term]>,
+    kind: PhantomData<fn() -> K>,
+}
+
+impl<K> Entry<K> {
+    /// Parses the object, if it is kept and fits its type.
+    pub(crate) fn open(&self) -> Option<Arc<K>>
+    where
+        K: DeserializeOwned,
+    {
+        let text = self.text.as_deref()?;
+        read_text(text).ok().map(Arc::new)
+    }
+
+    /// The JSON of the object, if it is kept.
+    pub(crate) fn text(&self) -> Option<&str> {
+        self.text.as_deref()
+    }
+
+    /// The version as a number; 0 if it is not a number. Kubernetes makes the resource versions of one kind
+    /// comparable as numbers (KEP-5504). If an extension API server does not, no version counts as newer, and
+    /// writes are still conditional.
+    pub(crate) fn number(&self) -> u64 {
+        self.version.parse().unwrap_or_default()
+    }
+
+    /// The uid of the owner that controls it.
+    pub(crate) fn controller(&self) -> Option<&str> {
+        let controller = self.owners.iter().find(|owner| owner.is_controller);
+        controller.map(|owner| &*owner.uid)
+    }
+}
+
+/// Its values are left out: they may be secrets.
+impl<K> Debug for Entry<K> {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut shown = formatter.debug_tuple("Entry");
+        shown.field(&self.uid).field(&self.version).finish()
+    }
+}
+
+/// Whether a `K` controls the object with these owners.
+pub(crate) fn is_controlled_by_a<K: Resource>(owners: &[Owner], kind: &K::DynamicType) -> bool {
+    let mut owners = owners.iter();
+    owners.any(|owner| owner.is_controller && owner.is::<K>(kind))
+}

@@ -1,0 +1,396 @@
+// Copyright The kbr authors
+// SPDX-License-Identifier: Apache-2.0
+
+//! What a watch has shown, overlaid with the writes of this process.
+//!
+//! A write shows until the watch has passed it. This is a plain state machine: it knows no client and no clock
+//! but the one that says how old a write is.
+
+use std::collections::{BTreeSet, HashMap, HashSet};
+use std::mem;
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::time::Instant;
+
+use super::entry::Entry;
+use crate::key::Key;
+use crate::queue::Trigger;
+
+/// After this time a write counts as passed even if the watch has not passed it: the object may not be among
+/// those that the watch selects.
+const LONGEST: Duration = Duration::from_secs(120);
+
+/// The objects of one cache.
+pub(crate) struct State<K> {
+    objects: HashMap<Arc<Key>, Slot<K>>,
+    /// The objects with writes that the watch has not passed.
+    unsettled: BTreeSet<Arc<Key>>,
+    /// The visible objects that each object controls, by its uid.
+    controlled: HashMap<Box<str>, BTreeSet<Arc<Key>>>,
+    /// The visible objects of each index, by key.
+    indexes: Vec<HashMap<Box<str>, BTreeSet<Arc<Key>>>>,
+    /// The newest version of any object that the watch has shown. The watch is past all older writes.
+    newest: u64,
+    /// How many lists have begun.
+    lists: u64,
+    /// The objects that the list that is arriving has shown.
+    list: Option<HashSet<Arc<Key>>>,
+    is_listed: bool,
+    /// How many objects that the watch has shown cannot be read.
+    unreadable: usize,
+}
+
+/// An object of which something is known.
+struct Slot<K> {
+    /// As the watch has shown it.
+    shown: Option<Arc<Entry<K>>>,
+    written: Option<Written<K>>,
+}
+
+impl<K> Slot<K> {
+    fn visible(&self) -> Option<&Arc<Entry<K>>> {
+        match &self.written {
+            Some(written) => written.object.as_ref(),
+            None => self.shown.as_ref(),
+        }
+    }
+}
+
+/// A write of this process.
+struct Written<K> {
+    /// The result; `None` for a deletion.
+    object: Option<Arc<Entry<K>>>,
+    uid: Box<str>,
+    /// The version that it created; for a deletion, the version that was deleted.
+    version: u64,
+    /// How many lists had begun before it.
+    lists: u64,
+    at: Instant,
+}
+
+impl<K> Written<K> {
+    /// Whether an object as the watch shows it is the result of this write, or of a later one.
+    fn is_shown_by(&self, shown: &Entry<K>) -> bool {
+        if shown.uid != self.uid {
+            // It has taken the name after the deletion, or before the write.
+            return shown.number() > self.version;
+        }
+        match self.object {
+            Some(_) => shown.number() >= self.version,
+            None => shown.is_deleting,
+        }
+    }
+}
+
+/// What the watch has shown of one object.
+pub(crate) struct Change<K> {
+    pub(crate) key: Arc<Key>,
+    /// What everybody was told of before.
+    pub(crate) old: Option<Arc<Entry<K>>>,
+    /// `None` if it is gone.
+    pub(crate) new: Option<Arc<Entry<K>>>,
+    pub(crate) trigger: Trigger,
+}
+
+impl<K> State<K> {
+    pub(crate) fn new() -> Self {
+        Self {
+            objects: HashMap::new(),
+            unsettled: BTreeSet::new(),
+            controlled: HashMap::new(),
+            indexes: Vec::new(),
+            newest: 0,
+            lists: 0,
+            list: None,
+            is_listed: false,
+            unreadable: 0,
+        }
+    }
+
+    /// How many objects that the watch has shown cannot be read.
+    pub(crate) fn unreadable(&self) -> usize {
+        self.unreadable
+    }
+
+    pub(crate) fn get(&self, key: &Key) -> Option<&Arc<Entry<K>>> {
+        self.objects.get(key)?.visible()
+    }
+
+    /// All visible objects, sorted.
+    pub(crate) fn all(&self) -> Vec<(&Arc<Key>, &Arc<Entry<K>>)> {
+        let objects = self.objects.iter();
+        let mut all: Vec<_> = objects
+            .filter_map(|(key, slot)| Some((key, slot.visible()?)))
+            .collect();
+        all.sort_unstable_by_key(|(key, _)| *key);
+        all
+    }
+
+    /// The visible objects that the object with this uid controls, sorted.
+    pub(crate) fn controlled_by(
+        &self,
+        uid: &str,
+    ) -> impl Iterator<Item = (&Arc<Key>, &Arc<Entry<K>>)> {
+        self.found(self.controlled.get(uid))
+    }
+
+    /// The visible objects that the index finds, sorted.
+    pub(crate) fn by(
+        &self,
+        index: usize,
+        key: &str,
+    ) -> impl Iterator<Item = (&Arc<Key>, &Arc<Entry<K>>)> {
+        let index = self.indexes.get(index);
+        self.found(index.and_then(|index| index.get(key)))
+    }
+
+    fn found<'a>(
+        &'a self,
+        keys: Option<&'a BTreeSet<Arc<Key>>>,
+    ) -> impl Iterator<Item = (&'a Arc<Key>, &'a Arc<Entry<K>>)> {
+        let keys = keys.into_iter().flatten();
+        keys.filter_map(|key| Some((key, self.get(key)?)))
+    }
+
+    /// A list begins.
+    pub(crate) fn begin_list(&mut self) {
+        // After a backup was restored, the list may be older than what was shown.
+        self.newest = 0;
+        self.lists += 1;
+        self.list = Some(HashSet::new());
+    }
+
+    /// The watch or its list has shown an object.
+    pub(crate) fn show(&mut self, key: &Arc<Key>, entry: Entry<K>) -> Vec<Change<K>> {
+        let is_of_list = self.list.is_some();
+        match &mut self.list {
+            Some(list) => {
+                list.insert(key.clone());
+            }
+            None => self.newest = self.newest.max(entry.number()),
+        }
+        let (is_listed, new) = (self.is_listed, Arc::new(entry));
+        let old = self.update(key, |slot| {
+            let old = slot.shown.replace(new.clone());
+            let written = slot.written.take();
+            slot.written = written.filter(|written| !written.is_shown_by(&new));
+            old
+        });
+        let is_known = |old: &Arc<Entry<K>>| old.version == new.version && old.uid == new.uid;
+        let trigger = match (is_of_list, &old) {
+            (true, Some(old)) if is_known(old) => Trigger::List,
+            (true, None) if !is_listed => Trigger::List,
+            _ => Trigger::Change,
+        };
+        let mut changes = vec![Change {
+            key: key.clone(),
+            old,
+            new: Some(new),
+            trigger,
+        }];
+        if !is_of_list {
+            self.settle(&mut changes);
+        }
+        changes
+    }
+
+    /// The watch has shown that an object is gone: its uid, and the version of its deletion.
+    pub(crate) fn hide(&mut self, key: &Arc<Key>, uid: &str, version: u64) -> Vec<Change<K>> {
+        self.newest = self.newest.max(version);
+        let old = self.update(key, |slot| {
+            let shown = slot.shown.take();
+            match slot.written.take_if(|written| *written.uid == *uid) {
+                Some(written) => shown.or(written.object),
+                None => shown,
+            }
+        });
+        let mut changes = vec![Change {
+            key: key.clone(),
+            old,
+            new: None,
+            trigger: Trigger::Change,
+        }];
+        self.settle(&mut changes);
+        changes
+    }
+
+    /// A list is complete. Returns what has gone in the meantime, of which no event tells.
+    pub(crate) fn end_list(&mut self) -> Vec<Change<K>> {
+        let listed = self.list.take().unwrap_or_default();
+        self.is_listed = true;
+        let known = self.objects.iter();
+        let gone = known.filter(|(key, slot)| slot.shown.is_some() && !listed.contains(*key));
+        let mut gone: Vec<_> = gone.map(|(key, _)| key.clone()).collect();
+        gone.sort_unstable();
+        let gone = gone.into_iter().map(|key| Change {
+            old: self.update(&key, |slot| slot.shown.take()),
+            key,
+            new: None,
+            trigger: Trigger::Change,
+        });
+        let mut changes: Vec<_> = gone.collect();
+        let shown = self.objects.values().filter_map(|slot| slot.shown.as_ref());
+        self.newest = shown.map(|shown| shown.number()).max().unwrap_or_default();
+        self.settle(&mut changes);
+        changes
+    }
+
+    /// Records what this process wrote, as the API server returned it.
+    pub(crate) fn wrote(&mut self, key: &Arc<Key>, entry: Entry<K>) {
+        let version = entry.number();
+        let shown = self.objects.get(key).and_then(|slot| slot.shown.as_ref());
+        let shown = shown.filter(|shown| shown.uid == entry.uid);
+        // If the watch is past the version, it has shown the object, and maybe its deletion.
+        if version <= self.newest.max(shown.map_or(0, |shown| shown.number())) {
+            return;
+        }
+        let uid = entry.uid.clone();
+        self.note(key, Some(Arc::new(entry)), uid, version);
+    }
+
+    /// Records that this process deleted the object with this uid, which had this version.
+    pub(crate) fn deleted(&mut self, key: &Arc<Key>, uid: &str, version: u64) {
+        let visible = self.objects.get(key).and_then(Slot::visible);
+        // Otherwise the watch has already shown its deletion.
+        if visible.is_some_and(|visible| *visible.uid == *uid) || version > self.newest {
+            self.note(key, None, uid.into(), version);
+        }
+    }
+
+    fn note(&mut self, key: &Arc<Key>, object: Option<Arc<Entry<K>>>, uid: Box<str>, version: u64) {
+        let written = Written {
+            object,
+            uid,
+            version,
+            lists: self.lists,
+            at: Instant::now(),
+        };
+        self.unsettled.insert(key.clone());
+        self.update(key, |slot| slot.written = Some(written));
+    }
+
+    /// Drops the writes that the watch has passed. If their objects are gone, adds that to `changes`.
+    fn settle(&mut self, changes: &mut Vec<Change<K>>) {
+        let (newest, lists) = (self.newest, self.lists);
+        let is_listing = self.list.is_some();
+        for key in mem::take(&mut self.unsettled) {
+            let Some(slot) = self.objects.get(&key) else {
+                continue;
+            };
+            let Some(written) = &slot.written else {
+                continue;
+            };
+            let is_past = written.version <= newest;
+            // A deletion is kept until the watch no longer shows the object.
+            let shown = slot.shown.as_ref();
+            let shows_deleted =
+                written.object.is_none() && shown.is_some_and(|shown| shown.uid == written.uid);
+            // The list was requested after the write.
+            let is_listed = !is_listing && written.lists < lists;
+            let is_over = written.at.elapsed() >= LONGEST;
+            if !(is_past && !shows_deleted || is_listed || is_over) {
+                self.unsettled.insert(key);
+                continue;
+            }
+            let old = self.update(&key, |slot| {
+                let written = slot.written.take();
+                written
+                    .and_then(|written| written.object)
+                    .filter(|_| slot.shown.is_none())
+            });
+            let is_told = |change: &Change<K>| change.key == key && change.new.is_none();
+            if old.is_some() && !changes.iter().any(is_told) {
+                changes.push(Change {
+                    key,
+                    old,
+                    new: None,
+                    trigger: Trigger::Change,
+                });
+            }
+        }
+    }
+
+    /// Changes what is known of one object, and the indexes with it.
+    fn update<T>(&mut self, key: &Arc<Key>, change: impl FnOnce(&mut Slot<K>) -> T) -> T {
+        let slot = self.objects.entry(key.clone()).or_insert_with(|| Slot {
+            shown: None,
+            written: None,
+        });
+        let is_unreadable = |slot: &Slot<K>| {
+            let shown = slot.shown.as_ref();
+            usize::from(shown.is_some_and(|shown| !shown.is_readable))
+        };
+        let before = slot.visible().cloned();
+        self.unreadable -= is_unreadable(slot);
+        let result = change(slot);
+        self.unreadable += is_unreadable(slot);
+        let after = slot.visible().cloned();
+        if slot.shown.is_none() && slot.written.is_none() {
+            self.objects.remove(key);
+        }
+        let is_same = match (&before, &after) {
+            (Some(before), Some(after)) => Arc::ptr_eq(before, after),
+            (None, None) => true,
+            _ => false,
+        };
+        if !is_same {
+            if let Some(before) = before {
+                self.unindex(key, &before);
+            }
+            if let Some(after) = after {
+                self.index(key, &after);
+            }
+        }
+        result
+    }
+
+    fn index(&mut self, key: &Arc<Key>, entry: &Entry<K>) {
+        if let Some(uid) = entry.controller() {
+            add(&mut self.controlled, uid, key);
+        }
+        for (index, term) in &entry.terms {
+            if self.indexes.len() <= *index {
+                self.indexes.resize_with(index + 1, HashMap::new);
+            }
+            add(&mut self.indexes[*index], term, key);
+        }
+    }
+
+    fn unindex(&mut self, key: &Arc<Key>, entry: &Entry<K>) {
+        if let Some(uid) = entry.controller() {
+            remove(&mut self.controlled, uid, key);
+        }
+        for (index, term) in &entry.terms {
+            if let Some(index) = self.indexes.get_mut(*index) {
+                remove(index, term, key);
+            }
+        }
+    }
+
+    /// Whether the watch has passed all writes.
+    #[cfg(test)]
+    pub(super) fn is_settled(&self) -> bool {
+        self.unsettled.is_empty()
+    }
+}
+
+fn add(index: &mut HashMap<Box<str>, BTreeSet<Arc<Key>>>, term: &str, key: &Arc<Key>) {
+    match index.get_mut(term) {
+        Some(keys) => {
+            keys.insert(key.clone());
+        }
+        None => {
+            index.insert(term.into(), BTreeSet::from([key.clone()]));
+        }
+    }
+}
+
+fn remove(index: &mut HashMap<Box<str>, BTreeSet<Arc<Key>>>, term: &str, key: &Arc<Key>) {
+    if let Some(keys) = index.get_mut(term) {
+        keys.remove(key);
+        if keys.is_empty() {
+            index.remove(term);
+        }
+    }
+}

@@ -1,0 +1,294 @@
+// Copyright The kbr authors
+// SPDX-License-Identifier: Apache-2.0
+
+//! The object that a reconcile has in hand, and what a reconcile does with it.
+
+mod apply;
+mod delete;
+mod names;
+mod status;
+
+use std::any::{Any, TypeId, type_name};
+use std::collections::HashMap;
+use std::fmt::{self, Debug};
+use std::ops::Deref;
+use std::sync::{Arc, Mutex};
+
+use k8s_openapi::jiff::Timestamp;
+use kube::core::NamespaceResourceScope;
+use kube::runtime::events::{Event, EventType, Recorder};
+use kube::{Api, Client, Resource};
+
+use crate::Clock;
+use crate::key::Key;
+use crate::cache::{Cache, Cached, Received};
+use crate::chain::chain;
+pub(crate) use apply::Applied;
+pub(crate) use names::Names;
+use status::Statuses;
+
+/// The object that is reconciled. It dereferences to the object, as the cache has it.
+///
+/// What a reconcile writes through it is seen by the next read from a cache, and by the next reconcile, whatever
+/// the watch has shown by then. Everything else is said with kube's own [`Api`].
+///
+/// ```no_run
+/// use k8s_openapi::api::apps::v1::Deployment;
+/// use k8s_openapi::api::core::v1::ConfigMap;
+/// use kbr_runtime::{Action, Controller, Handle, Manager, OwnedError};
+/// use kube::ResourceExt;
+///
+/// fn register(manager: &mut Manager) {
+///     let controller = Controller::new(manager.all()).owns(manager.all::<ConfigMap>());
+///     manager.add("greeting", controller, reconcile);
+/// }
+///
+/// /// Each Deployment has a ConfigMap.
+/// async fn reconcile(deployment: Handle<Deployment>) -> Result<Action, OwnedError> {
+///     let mut wanted = ConfigMap::default();
+///     wanted.metadata.name = Some(format!("greeting-{}", deployment.name_any()));
+///     wanted.data = Some([("text".to_owned(), "Hello".to_owned())].into());
+///     deployment.apply(&wanted).await?;
+///     Ok(Action::await_change())
+/// }
+/// ```
+pub struct Handle<K: Resource> {
+    object: Arc<K>,
+    hand: Arc<Hand<K>>,
+    /// The version of the object after the last write through this handle.
+    written: Arc<Mutex<Option<String>>>,
+}
+
+/// What all handles of one controller share.
+pub(crate) struct Hand<K: Resource> {
+    /// The name of the controller.
+    pub(crate) name: &'static str,
+    pub(crate) client: Client,
+    pub(crate) clock: Clock,
+    pub(crate) recorder: Recorder,
+    pub(crate) cache: Cache<K>,
+    /// The caches that the controller has declared, by type.
+    pub(crate) caches: HashMap<TypeId, Box<dyn Any + Send + Sync>>,
+    pub(crate) applied: Arc<Mutex<Applied>>,
+    pub(crate) statuses: Mutex<Statuses>,
+    pub(crate) names: Names,
+}
+
+/// Why an owned object was not written or read. Return it as the error of the reconcile, which is then retried.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum OwnedError {
+    /// An object exists, but does not fit the Rust type. The log says what is wrong with it.
+    #[error("{resource} `{name}` cannot be read")]
+    Unreadable {
+        /// The resource and its group, such as `jobs.batch`.
+        resource: String,
+        /// The name of the object.
+        name: String,
+    },
+    /// An object of that name exists that the owner does not control. It was left as it is.
+    ///
+    /// No retry is needed: the object is reconciled when the name becomes free.
+    #[error("{resource} `{name}` exists, and is not controlled by this {owner}")]
+    NameTaken {
+        /// The resource and its group, such as `deployments.apps`.
+        resource: String,
+        /// The name of the object.
+        name: String,
+        /// The kind of the owner.
+        owner: String,
+    },
+    /// The API server refused to create or change it, or did not answer.
+    #[error("could not apply {resource} `{name}`")]
+    Apply {
+        /// The resource and its group, such as `deployments.apps`.
+        resource: String,
+        /// The name of the object.
+        name: String,
+        /// The error of the request.
+        #[source]
+        reason: kube::Error,
+    },
+    /// The API server refused to delete it, or did not answer.
+    #[error("could not delete {resource} `{name}`")]
+    Delete {
+        /// The resource and its group, such as `deployments.apps`.
+        resource: String,
+        /// The name of the object.
+        name: String,
+        /// The error of the request.
+        #[source]
+        reason: kube::Error,
+    },
+}
+
+/// Whether `owner` controls `object`: the owner reference with `controller: true` has the owner's uid.
+///
+/// Change and delete only objects that are controlled by the object that you reconcile. A name or a label
+/// proves nothing: somebody else may have created an object with it, and an owner that was deleted and
+/// recreated under its old name is a different object.
+///
+/// ```
+/// use k8s_openapi::api::apps::v1::Deployment;
+/// use k8s_openapi::api::core::v1::ConfigMap;
+/// use kbr_runtime::is_controlled_by;
+/// use kube::Resource;
+///
+/// let mut owner = Deployment::default();
+/// owner.metadata.name = Some("web".to_owned());
+/// owner.metadata.uid = Some("7a1f".to_owned());
+/// let mut object = ConfigMap::default();
+/// assert!(!is_controlled_by(&object, &owner));
+///
+/// object.metadata.owner_references = owner.controller_owner_ref(&()).map(|owner| vec![owner]);
+/// assert!(is_controlled_by(&object, &owner));
+/// ```
+#[doc(alias = "IsControlledBy")]
+pub fn is_controlled_by(object: &impl Resource, owner: &impl Resource) -> bool {
+    let uid = owner.meta().uid.as_deref();
+    let mut owners = object.meta().owner_references.iter().flatten();
+    let controller = owners.find(|owner| owner.controller == Some(true));
+    uid.is_some() && controller.map(|controller| controller.uid.as_str()) == uid
+}
+
+impl<K: Cached> Handle<K> {
+    pub(crate) fn new(object: Arc<K>, hand: Arc<Hand<K>>) -> Self {
+        Self {
+            object,
+            hand,
+            written: Arc::default(),
+        }
+    }
+
+    /// The object itself, for what takes an [`Arc`], such as [`finalizer`](kube::runtime::finalizer()).
+    #[must_use]
+    pub fn object(&self) -> Arc<K> {
+        self.object.clone()
+    }
+
+    /// The manager's client.
+    #[must_use]
+    pub fn client(&self) -> Client {
+        self.hand.client.clone()
+    }
+
+    /// The time of the manager's [`Clock`].
+    #[must_use]
+    pub fn now(&self) -> Timestamp {
+        self.hand.clock.now()
+    }
+
+    /// The objects of kind `T` in the namespace of this object.
+    #[must_use]
+    pub fn api<T>(&self) -> Api<T>
+    where
+        T: Resource<DynamicType = (), Scope = NamespaceResourceScope>,
+    {
+        let namespace = self.object.meta().namespace.as_deref();
+        Api::namespaced(self.client(), namespace.unwrap_or_default())
+    }
+
+    /// The object of kind `T` with that name, in the namespace of this object, from the cache. Sends no request.
+    ///
+    /// # Panics
+    ///
+    /// If the controller was not given a cache of `T`, for example with
+    /// [`Controller::reads`](crate::Controller::reads).
+    #[must_use]
+    pub fn get<T: Cached>(&self, name: &str) -> Option<Arc<T>> {
+        let key = self.key_of::<T>(name);
+        self.cache::<T>().entry(&key)?.open()
+    }
+
+    /// The objects of kind `T` that this object controls, sorted by name. Sends no request.
+    ///
+    /// # Errors
+    ///
+    /// [`OwnedError::Unreadable`] when one of them does not fit its Rust type.
+    ///
+    /// # Panics
+    ///
+    /// If the controller was not given a cache of `T` with [`Controller::owns`](crate::Controller::owns).
+    pub fn owned<T: Cached>(&self) -> Result<Vec<Arc<T>>, OwnedError> {
+        let cache = self.cache::<T>();
+        let uid = self.object.meta().uid.as_deref().unwrap_or_default();
+        let owned = cache.controlled_by(uid).into_iter();
+        let owned = owned.map(|(key, entry)| {
+            entry.open().ok_or_else(|| OwnedError::Unreadable {
+                resource: crate::watch::resource::<T>(cache.kind()),
+                name: key.name().to_owned(),
+            })
+        });
+        owned.collect()
+    }
+
+    /// Publishes an event (`events.k8s.io`) about the object, which `kubectl describe` shows. A failure is only
+    /// logged: nothing may depend on events.
+    ///
+    /// `reason` is in upper camel case. A repetition within six minutes is counted in the first event, and the
+    /// first note is kept; see [`Manager::recorder`](crate::Manager::recorder). The role must allow `create` and
+    /// `patch` on `events` in the API group `events.k8s.io`.
+    pub async fn event(&self, type_: EventType, reason: &str, note: impl Into<String>) {
+        let event = Event {
+            type_,
+            reason: reason.to_owned(),
+            action: "Reconcile".to_owned(),
+            note: Some(note.into()),
+            secondary: None,
+        };
+        let regarding = self.object.object_ref(self.hand.cache.kind());
+        if let Err(error) = self.hand.recorder.publish(&event, &regarding).await {
+            tracing::warn!(error = chain(&error), reason, "event not published");
+        }
+    }
+
+    /// The cache that the controller was given.
+    fn cache<T: Cached>(&self) -> &Cache<T> {
+        let cache = self.hand.caches.get(&TypeId::of::<T>());
+        let Some(cache) = cache.and_then(|cache| cache.downcast_ref()) else {
+            panic!(
+                "the controller has no cache of `{}`: add it with `Controller::owns` or `Controller::reads`",
+                type_name::<T>()
+            );
+        };
+        cache
+    }
+
+    /// The objects of kind `T` in the namespace of `key`, as the cache of `T` takes them.
+    fn received<T: Cached>(&self, cache: &Cache<T>, key: &Key) -> Api<Received<T>> {
+        let client = self.client();
+        match key.namespace() {
+            Some(namespace) => Api::namespaced_with(client, namespace, cache.kind()),
+            None => Api::all_with(client, cache.kind()),
+        }
+    }
+
+    /// The unique name of an object of kind `T` in the namespace of this object.
+    fn key_of<T: Cached>(&self, name: &str) -> Key {
+        Key::within::<T>(self.object.meta().namespace.as_deref(), name)
+    }
+}
+
+impl<K: Resource> Deref for Handle<K> {
+    type Target = K;
+
+    fn deref(&self) -> &K {
+        &self.object
+    }
+}
+
+impl<K: Resource> Clone for Handle<K> {
+    fn clone(&self) -> Self {
+        Self {
+            object: self.object.clone(),
+            hand: self.hand.clone(),
+            written: self.written.clone(),
+        }
+    }
+}
+
+impl<K: Resource + Debug> Debug for Handle<K> {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_tuple("Handle").field(&self.object).finish()
+    }
+}

@@ -1,0 +1,354 @@
+// Copyright The kbr authors
+// SPDX-License-Identifier: Apache-2.0
+
+//! Writing an owned object, without ever changing an object of somebody else.
+//!
+//! Each request is conditional on what the cache knows of the object. A server-side apply creates an object that
+//! does not exist, so a request that must create it has a resource version that no object has: it is refused if
+//! the name has been taken in the meantime. After a refusal, the cache is asked again once it knows more.
+
+use std::any::TypeId;
+use std::collections::HashMap;
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::sync::Arc;
+use std::time::Duration;
+
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
+use kube::api::{Patch, PatchParams, PostParams};
+use kube::core::Request;
+use kube::{Resource, ResourceExt};
+use serde::Serialize;
+use serde_json::{Value, json};
+
+use super::{Handle, OwnedError};
+use crate::key::Key;
+use crate::cache::{Cache, Cached, Entry, Received, lock};
+use crate::reading::write_value;
+use crate::watch::resource;
+
+/// How many times to try to write an object that others change at the same time.
+const ATTEMPTS: usize = 3;
+
+/// How long to wait for the cache to show an object that the API server has.
+const PATIENCE: Duration = Duration::from_secs(2);
+
+/// A version that no object has: the first one that etcd assigns is 2.
+const NO_VERSION: &str = "1";
+
+/// The last apply of each object, by its uid.
+pub(crate) type Applied = HashMap<Box<str>, Settled>;
+
+/// What was applied, and what the object was after it.
+#[derive(Clone)]
+pub(crate) struct Settled {
+    wanted: u64,
+    /// The object without the fields that others write all the time.
+    object: u64,
+    /// The newest version known to be such an object.
+    version: Box<str>,
+}
+
+impl<K: Cached> Handle<K> {
+    /// Makes an object match `wanted`, which has its name, under the control of this object. Returns the resulting
+    /// object.
+    ///
+    /// This is a [server-side apply] with force by a field manager with the name of the controller: it creates the
+    /// object, changes the fields that are in `wanted`, and removes those that the controller applied before and
+    /// that are no longer in `wanted`. All other fields stay. So leave out what others may decide, such as
+    /// `replicas` if there is an autoscaler. The status and `null` values are not written; a field that the Rust
+    /// type requires is written even if it is empty. The owner reference has `blockOwnerDeletion`, as that of
+    /// controller-runtime does: a foreground deletion of the owner waits for the object.
+    ///
+    /// An object of that name that this object does not control is left alone: no object of somebody else is taken
+    /// over, even if it appears at the same moment. No request is sent for an object that is still as it was after
+    /// the last apply of the same `wanted`, except once after the operator starts.
+    ///
+    /// The role must allow `create` and `patch` in addition to `list` and `watch`, and `update` on the finalizers of
+    /// this object's kind, which [OwnerReferencesPermissionEnforcement] asks for.
+    ///
+    /// # Errors
+    ///
+    /// [`OwnedError::NameTaken`] if an object of that name exists that this object does not control: report it in the
+    /// status. The object is reconciled again when the name becomes free. [`OwnedError::Unreadable`] if it does not
+    /// fit its Rust type, and [`OwnedError::Apply`] with the API server's error if it refuses.
+    ///
+    /// # Panics
+    ///
+    /// If the controller was not given a cache of `T` with [`Controller::owns`](crate::Controller::owns).
+    ///
+    /// [server-side apply]: https://kubernetes.io/docs/reference/using-api/server-side-apply/
+    /// [OwnerReferencesPermissionEnforcement]: https://kubernetes.io/docs/reference/access-authn-authz/admission-controllers/
+    #[doc(alias = "CreateOrUpdate")]
+    #[doc(alias = "CreateOrPatch")]
+    pub async fn apply<T: Cached + Serialize>(&self, wanted: &T) -> Result<Arc<T>, OwnedError> {
+        let child = self.child(wanted)?;
+        let mut known = self.known(&child)?;
+        let hash = hash_of(&child.fields);
+        if let Some(known) = &known
+            && self.is_applied::<T>(known, hash)
+        {
+            return child.opened(known);
+        }
+        let params = PatchParams::apply(self.hand.name).force();
+        let api = self.received(child.cache, &child.key);
+        let mut fields = child.fields.clone();
+        let mut attempt = 0;
+        loop {
+            attempt += 1;
+            restrict(&mut fields, known.as_deref());
+            match api.patch(child.key.name(), &params, &Patch::Apply(&fields)).await {
+                Ok(written) => {
+                    let object = child.open(&written)?;
+                    self.note(&written, hash);
+                    self.wrote(&child, written);
+                    return Ok(object);
+                }
+                Err(kube::Error::Api(status)) if status.code == 409 && attempt < ATTEMPTS => {}
+                Err(reason) => return Err(child.failed(reason)),
+            }
+            known = self.newer(&child, known.as_deref()).await?;
+        }
+    }
+
+    /// Creates an object, which `wanted` describes completely, under the control of this object. Returns `None` if
+    /// this object already controls an object of that name, which is left as it is.
+    ///
+    /// It is for objects that are not changed afterwards, such as a Job. The role must allow `create` in addition to
+    /// `list` and `watch`, and `update` on the finalizers of this object's kind.
+    ///
+    /// # Errors
+    ///
+    /// As those of [`Handle::apply`]. [`OwnedError::Apply`] with 409 `AlreadyExists` means that the cache does not show
+    /// the object of that name even after two seconds.
+    ///
+    /// # Panics
+    ///
+    /// If the controller was not given a cache of `T` with [`Controller::owns`](crate::Controller::owns).
+    pub async fn create<T: Cached + Serialize>(
+        &self,
+        wanted: &T,
+    ) -> Result<Option<Arc<T>>, OwnedError> {
+        let child = self.child(wanted)?;
+        if self.known(&child)?.is_some() {
+            return Ok(None);
+        }
+        let created = async {
+            let path = T::url_path(child.cache.kind(), child.key.namespace());
+            let body = serde_json::to_vec(&child.fields).map_err(kube::Error::SerdeError)?;
+            let request = Request::new(path).create(&PostParams::default(), body);
+            let request = request.map_err(kube::Error::BuildRequest)?;
+            self.hand.client.request::<Received<T>>(request).await
+        };
+        match created.await {
+            Ok(created) => {
+                let object = child.open(&created)?;
+                self.wrote(&child, created);
+                Ok(Some(object))
+            }
+            Err(reason) => {
+                let is_taken = matches!(&reason, kube::Error::Api(status) if status.is_already_exists());
+                // If the cache does not show it, it is not known whose it is.
+                if is_taken && self.newer(&child, None).await?.is_some() {
+                    return Ok(None);
+                }
+                Err(child.failed(reason))
+            }
+        }
+    }
+
+    /// The request for an object that this object is to control.
+    fn child<T: Cached + Serialize>(&self, wanted: &T) -> Result<Child<'_, T>, OwnedError> {
+        let cache = self.cache::<T>();
+        let mut key = self.key_of::<T>(&wanted.name_any());
+        if let Some(namespace) = wanted.namespace() {
+            key = Key::new(Some(namespace), key.name().to_owned());
+        }
+        let mut child = Child {
+            cache,
+            key: Arc::new(key),
+            owner: K::kind(self.hand.cache.kind()).into_owned(),
+            fields: Value::Null,
+        };
+        let fields = write_value(wanted).map_err(kube::Error::SerdeError);
+        child.fields = fields.map_err(|reason| child.failed(reason))?;
+        drop_nulls(&mut child.fields);
+        let owner = self.object.controller_owner_ref(self.hand.cache.kind());
+        let owner = OwnerReference {
+            block_owner_deletion: Some(true),
+            ..owner.unwrap_or_default()
+        };
+        let mut owners = wanted.owner_references().to_vec();
+        owners.retain(|other| other.uid != owner.uid);
+        owners.push(owner);
+        if let Some(fields) = child.fields.as_object_mut() {
+            fields.remove("status");
+            fields.insert("apiVersion".to_owned(), json!(T::api_version(cache.kind())));
+            fields.insert("kind".to_owned(), json!(T::kind(cache.kind())));
+        }
+        child.fields["metadata"]["ownerReferences"] = json!(owners);
+        Ok(child)
+    }
+
+    /// The object of that name, if this object controls it. From now on, this object is reconciled when the name
+    /// becomes free, until it has it.
+    fn known<T: Cached>(&self, child: &Child<'_, T>) -> Result<Option<Arc<Entry<T>>>, OwnedError> {
+        let (kind, this) = (TypeId::of::<T>(), Arc::new(Key::of(&*self.object)));
+        let uid = self.object.meta().uid.as_deref();
+        let known = child.cache.entry(&child.key);
+        if known.is_some_and(|known| known.controller() == uid) {
+            self.hand.names.forget(kind, &child.key, &this);
+        } else {
+            self.hand.names.want(kind, &child.key, &this);
+        }
+        // Asked again: the name may have become free just before that.
+        self.owned_entry(child.cache.entry(&child.key), child)
+    }
+
+    /// `entry`, if there is one, provided that this object controls it.
+    fn owned_entry<T: Cached>(
+        &self,
+        entry: Option<Arc<Entry<T>>>,
+        child: &Child<'_, T>,
+    ) -> Result<Option<Arc<Entry<T>>>, OwnedError> {
+        match entry {
+            Some(entry) if entry.controller() != self.object.meta().uid.as_deref() => {
+                Err(OwnedError::NameTaken {
+                    resource: resource::<T>(child.cache.kind()),
+                    name: child.key.name().to_owned(),
+                    owner: child.owner.clone(),
+                })
+            }
+            Some(entry) if !entry.is_readable => Err(child.unreadable()),
+            entry => Ok(entry),
+        }
+    }
+
+    /// Waits until the cache shows more than `known` of an object that the API server has.
+    async fn newer<T: Cached>(
+        &self,
+        child: &Child<'_, T>,
+        known: Option<&Entry<T>>,
+    ) -> Result<Option<Arc<Entry<T>>>, OwnedError> {
+        let before = known.map(|known| known.version.clone());
+        let entry = child.cache.shows(&child.key, before.as_deref(), PATIENCE).await;
+        self.owned_entry(entry, child)
+    }
+
+    fn wrote<T: Cached>(&self, child: &Child<'_, T>, written: Received<T>) {
+        let this = Arc::new(Key::of(&*self.object));
+        self.hand.names.forget(TypeId::of::<T>(), &child.key, &this);
+        child.cache.wrote(written);
+    }
+
+    /// Whether the last apply was the same, and the object has not changed since.
+    fn is_applied<T: Cached>(&self, object: &Entry<T>, wanted: u64) -> bool {
+        let mut applied = lock(&self.hand.applied);
+        let Some(settled) = applied.get_mut(&object.uid) else {
+            return false;
+        };
+        if settled.wanted != wanted {
+            return false;
+        }
+        if settled.version == object.version {
+            return true;
+        }
+        let is_same = object.text().and_then(fingerprint) == Some(settled.object);
+        if is_same {
+            settled.version = object.version.clone();
+        }
+        is_same
+    }
+
+    fn note<T: Cached>(&self, written: &Received<T>, wanted: u64) {
+        let metadata = written.meta();
+        if let (Some(uid), Some(object), Some(version)) = (
+            &metadata.uid,
+            fingerprint(written.text()),
+            &metadata.resource_version,
+        ) {
+            let settled = Settled {
+                wanted,
+                object,
+                version: version.as_str().into(),
+            };
+            lock(&self.hand.applied).insert(uid.as_str().into(), settled);
+        }
+    }
+}
+
+/// An object that another is to control.
+struct Child<'a, T: Resource> {
+    cache: &'a Cache<T>,
+    key: Arc<Key>,
+    /// The kind of the owner.
+    owner: String,
+    /// The object as it is sent, without its preconditions.
+    fields: Value,
+}
+
+impl<T: Cached> Child<'_, T> {
+    fn failed(&self, reason: kube::Error) -> OwnedError {
+        OwnedError::Apply {
+            resource: resource::<T>(self.cache.kind()),
+            name: self.key.name().to_owned(),
+            reason,
+        }
+    }
+
+    fn unreadable(&self) -> OwnedError {
+        OwnedError::Unreadable {
+            resource: resource::<T>(self.cache.kind()),
+            name: self.key.name().to_owned(),
+        }
+    }
+
+    fn open(&self, received: &Received<T>) -> Result<Arc<T>, OwnedError> {
+        let opened = received.open().map(Arc::new);
+        opened.map_err(|_| self.unreadable())
+    }
+
+    fn opened(&self, entry: &Entry<T>) -> Result<Arc<T>, OwnedError> {
+        entry.open().ok_or_else(|| self.unreadable())
+    }
+}
+
+/// Makes the API server refuse the patch unless the object is as `known`, or does not exist if none is.
+fn restrict<T>(patch: &mut Value, known: Option<&Entry<T>>) {
+    let version = known.map_or(NO_VERSION, |known| &known.version);
+    let uid = known.map(|known| &*known.uid);
+    if let Some(metadata) = patch["metadata"].as_object_mut() {
+        metadata.insert("resourceVersion".to_owned(), json!(version));
+        match uid {
+            Some(uid) => metadata.insert("uid".to_owned(), json!(uid)),
+            None => metadata.remove("uid"),
+        };
+    }
+}
+
+/// Removes the fields that are null: `None` in a Rust type means that the field is not set.
+fn drop_nulls(value: &mut Value) {
+    match value {
+        Value::Object(fields) => {
+            fields.retain(|_, value| !value.is_null());
+            fields.values_mut().for_each(drop_nulls);
+        }
+        Value::Array(items) => items.iter_mut().for_each(drop_nulls),
+        _ => {}
+    }
+}
+
+/// The hash of an object without its status and the metadata that changes with the status.
+fn fingerprint(object: &str) -> Option<u64> {
+    let mut object: Value = serde_json::from_str(object).ok()?;
+    object.as_object_mut()?.remove("status");
+    let metadata = object["metadata"].as_object_mut()?;
+    metadata.remove("resourceVersion");
+    metadata.remove("managedFields");
+    Some(hash_of(&object))
+}
+
+fn hash_of(value: &Value) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    value.to_string().hash(&mut hasher);
+    hasher.finish()
+}

@@ -1,0 +1,87 @@
+// Copyright The kbr authors
+// SPDX-License-Identifier: Apache-2.0
+
+//! Deleting owned objects.
+
+use std::sync::Arc;
+
+use kube::ResourceExt;
+use kube::api::{DeleteParams, Preconditions};
+
+use super::{Handle, OwnedError};
+use crate::key::Key;
+use crate::cache::Cached;
+use crate::watch::resource;
+
+impl<K: Cached> Handle<K> {
+    /// Deletes an object, and then the objects that it owns. Another object that has taken its name in the meantime
+    /// is kept, and it is not an error if the object is already deleted.
+    ///
+    /// The role must allow `delete` in addition to `list` and `watch`.
+    ///
+    /// # Errors
+    ///
+    /// [`OwnedError::Delete`] with the API server's error if it refuses.
+    ///
+    /// # Panics
+    ///
+    /// If the controller was not given a cache of `T`, for example with
+    /// [`Controller::owns`](crate::Controller::owns).
+    pub async fn delete<T: Cached>(&self, object: &T) -> Result<(), OwnedError> {
+        let params = DeleteParams {
+            preconditions: Some(Preconditions {
+                uid: object.uid(),
+                ..Preconditions::default()
+            }),
+            ..DeleteParams::background()
+        };
+        let (cache, key) = (self.cache::<T>(), Arc::new(Key::of(object)));
+        match self.received(cache, &key).delete(key.name(), &params).await {
+            Ok(_) => {}
+            Err(kube::Error::Api(status)) if status.is_not_found() || status.is_conflict() => {}
+            Err(reason) => {
+                return Err(OwnedError::Delete {
+                    resource: resource::<T>(cache.kind()),
+                    name: key.name().to_owned(),
+                    reason,
+                });
+            }
+        }
+        if let Some(uid) = &object.meta().uid {
+            let version = object.meta().resource_version.as_ref();
+            let version = version.and_then(|version| version.parse().ok());
+            cache.deleted(&key, uid, version.unwrap_or_default());
+        }
+        Ok(())
+    }
+
+    /// Deletes the objects of kind `T` that this object controls and that are not in `wanted`, which are those that
+    /// [`Handle::apply`] has returned. Returns the deleted objects.
+    ///
+    /// The owner decides, not the name: an object that was applied under another name before is deleted, and an
+    /// object that this object does not control is kept. If it has objects of this kind for several purposes, pass all
+    /// desired objects in one call.
+    ///
+    /// # Errors
+    ///
+    /// [`OwnedError::Delete`] for the first object that the API server refuses to delete, after all have been tried,
+    /// and [`OwnedError::Unreadable`] as in [`Handle::owned`].
+    ///
+    /// # Panics
+    ///
+    /// If the controller was not given a cache of `T` with [`Controller::owns`](crate::Controller::owns).
+    pub async fn prune<T: Cached>(&self, wanted: &[Arc<T>]) -> Result<Vec<Arc<T>>, OwnedError> {
+        let (mut deleted, mut failed) = (Vec::new(), None);
+        for object in self.owned::<T>()? {
+            let is_wanted = wanted.iter().any(|wanted| wanted.uid() == object.uid());
+            if is_wanted || object.meta().deletion_timestamp.is_some() {
+                continue;
+            }
+            match self.delete(&*object).await {
+                Ok(()) => deleted.push(object),
+                Err(error) => failed = failed.or(Some(error)),
+            }
+        }
+        failed.map_or(Ok(deleted), Err)
+    }
+}

@@ -1,0 +1,52 @@
+// Copyright The kbr authors
+// SPDX-License-Identifier: Apache-2.0
+
+//! Names that an object wants for what it owns.
+
+use std::any::TypeId;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::{Arc, Mutex};
+
+use crate::key::Key;
+use crate::cache::lock;
+
+/// By kind and name, the objects that want that name and may not get it. Clones share it.
+#[derive(Clone, Default)]
+pub(crate) struct Names(Arc<Mutex<Wanted>>);
+
+type Wanted = BTreeMap<(TypeId, Arc<Key>), BTreeSet<Arc<Key>>>;
+
+impl Names {
+    /// `object` wants `name`. Called before the name is tried: it may become free at any time after that.
+    pub(super) fn want(&self, kind: TypeId, name: &Arc<Key>, object: &Arc<Key>) {
+        let mut wanted = lock(&self.0);
+        let by = wanted.entry((kind, name.clone())).or_default();
+        by.insert(object.clone());
+    }
+
+    /// `object` has `name`, or does not want it any more.
+    pub(super) fn forget(&self, kind: TypeId, name: &Arc<Key>, object: &Arc<Key>) {
+        let mut wanted = lock(&self.0);
+        let id = (kind, name.clone());
+        if let Some(by) = wanted.get_mut(&id) {
+            by.remove(object);
+            if by.is_empty() {
+                wanted.remove(&id);
+            }
+        }
+    }
+
+    /// The name has become free: who wanted it.
+    pub(crate) fn freed(&self, kind: TypeId, name: &Arc<Key>) -> BTreeSet<Arc<Key>> {
+        let freed = lock(&self.0).remove(&(kind, name.clone()));
+        freed.unwrap_or_default()
+    }
+
+    /// Forgets what a deleted object wanted.
+    pub(crate) fn gone(&self, object: &Arc<Key>) {
+        lock(&self.0).retain(|_, by| {
+            by.remove(object);
+            !by.is_empty()
+        });
+    }
+}

@@ -1,0 +1,119 @@
+// Copyright The kbr authors
+// SPDX-License-Identifier: Apache-2.0
+
+//! Writing the status of the object in hand.
+
+use std::collections::HashMap;
+use std::hash::{DefaultHasher, Hash, Hasher};
+
+use kube::ResourceExt;
+use kube::api::{Patch, PatchParams};
+use serde::Serialize;
+use serde_json::{Value, json};
+
+use super::Handle;
+use crate::key::Key;
+use crate::cache::{Cached, lock};
+
+/// The last status of each object that was written although it seemed to differ, by uid: what was written, and what
+/// the object shows since.
+pub(crate) type Statuses = HashMap<String, (u64, u64)>;
+
+impl<K: Cached + Serialize> Handle<K> {
+    /// Writes `status` to the status subresource, unless the object already has it. Returns whether it was written.
+    ///
+    /// This is a [server-side apply] with force by a field manager with the name of the controller:
+    ///
+    /// - A field that the controller wrote before, and that is no longer in `status`, is removed.
+    /// - All other fields stay. So `status` must contain all of the controller's own fields, and nothing else.
+    ///
+    /// This applies to each condition separately if the CRD gives the list the type `map` with the key `type`:
+    /// conditions of other types belong to other writers, and are not compared.
+    ///
+    /// # Errors
+    ///
+    /// The errors of the API server, such as 409 Conflict if the object has changed since it was read. Return the
+    /// error from the reconcile, which is then retried with the newer object.
+    ///
+    /// [server-side apply]: https://kubernetes.io/docs/reference/using-api/server-side-apply/
+    pub async fn status<S: Serialize>(&self, status: &S) -> kube::Result<bool> {
+        let wanted = crate::reading::write_value(status).map_err(kube::Error::SerdeError)?;
+        let shown = crate::reading::write_value(&*self.object).map_err(kube::Error::SerdeError)?;
+        let shown = own(&shown["status"], &wanted);
+        let hashes = (hash(&wanted), hash(&shown));
+        let uid = self.object.uid().unwrap_or_default();
+        let is_first = lock(&self.written).is_none();
+        let is_known = lock(&self.hand.statuses).get(&uid) == Some(&hashes);
+        if is_first && (is_known || without_nulls(&shown) == without_nulls(&wanted)) {
+            return Ok(false);
+        }
+        let written = lock(&self.written).clone();
+        let kind = self.hand.cache.kind();
+        let patch = json!({
+            "apiVersion": K::api_version(kind),
+            "kind": K::kind(kind),
+            "metadata": { "resourceVersion": written.or_else(|| self.object.resource_version()) },
+            "status": wanted,
+        });
+        let params = PatchParams::apply(self.hand.name).force();
+        let key = Key::of(&*self.object);
+        let api = self.received(&self.hand.cache, &key);
+        let name = self.object.name_any();
+        let received = api.patch_status(&name, &params, &Patch::Apply(&patch)).await?;
+        let version = received.resource_version();
+        if version == self.object.resource_version() && is_first {
+            // It seemed to differ because of a field that somebody else owns.
+            lock(&self.hand.statuses).insert(uid, hashes);
+        } else {
+            lock(&self.hand.statuses).remove(&uid);
+        }
+        *lock(&self.written) = version;
+        self.hand.cache.wrote(received);
+        Ok(true)
+    }
+}
+
+/// `shown` without the conditions whose types are not in `wanted`.
+fn own(shown: &Value, wanted: &Value) -> Value {
+    let mut own = shown.clone();
+    let types = |status: &Value| -> Vec<Value> {
+        let conditions = status["conditions"].as_array().into_iter().flatten();
+        conditions.map(|condition| condition["type"].clone()).collect()
+    };
+    let wanted = types(wanted);
+    if let Some(conditions) = own.get_mut("conditions").and_then(Value::as_array_mut)
+        && conditions.iter().all(|condition| condition["type"].is_string())
+    {
+        conditions.retain(|condition| wanted.contains(&condition["type"]));
+    }
+    own
+}
+
+/// `None` in a Rust type means that the field is not set, and so does an empty list or map in most.
+fn without_nulls(value: &Value) -> Value {
+    match value {
+        Value::Object(fields) => {
+            let fields = fields.iter();
+            let fields = fields.map(|(name, value)| (name.clone(), without_nulls(value)));
+            let set = fields.filter(|(_, value)| !is_empty(value));
+            Value::Object(set.collect())
+        }
+        Value::Array(items) => items.iter().map(without_nulls).collect(),
+        value => value.clone(),
+    }
+}
+
+fn is_empty(value: &Value) -> bool {
+    match value {
+        Value::Null => true,
+        Value::Object(fields) => fields.is_empty(),
+        Value::Array(items) => items.is_empty(),
+        _ => false,
+    }
+}
+
+fn hash(value: &Value) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    value.to_string().hash(&mut hasher);
+    hasher.finish()
+}

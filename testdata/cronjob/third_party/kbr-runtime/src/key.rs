@@ -1,0 +1,71 @@
+// Copyright The kbr authors
+// SPDX-License-Identifier: Apache-2.0
+
+//! The unique name of an object of a kind.
+
+use std::any::TypeId;
+use std::fmt;
+
+use kube::Resource;
+use kube::api::ObjectMeta;
+use kube::core::ClusterResourceScope;
+use kube::runtime::reflector::ObjectRef;
+
+/// The name of an object; prints as `namespace/name`, or `name` without a namespace.
+#[derive(Clone, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
+pub(crate) struct Key {
+    namespace: Option<String>,
+    name: String,
+}
+
+impl Key {
+    pub(crate) fn new(namespace: Option<String>, name: String) -> Self {
+        Self { namespace, name }
+    }
+
+    /// The name of a `K`, which has a namespace unless the kind is cluster-scoped.
+    pub(crate) fn within<K: Resource<Scope: 'static>>(namespace: Option<&str>, name: &str) -> Self {
+        let is_cluster_wide = TypeId::of::<K::Scope>() == TypeId::of::<ClusterResourceScope>();
+        Self {
+            namespace: namespace.filter(|_| !is_cluster_wide).map(str::to_owned),
+            name: name.to_owned(),
+        }
+    }
+
+    pub(crate) fn name(&self) -> &str {
+        &self.name
+    }
+
+    pub(crate) fn namespace(&self) -> Option<&str> {
+        self.namespace.as_deref()
+    }
+
+    pub(crate) fn of<K: Resource>(object: &K) -> Self {
+        Self::of_meta(object.meta())
+    }
+
+    pub(crate) fn of_meta(metadata: &ObjectMeta) -> Self {
+        Self {
+            namespace: metadata.namespace.clone(),
+            name: metadata.name.clone().unwrap_or_default(),
+        }
+    }
+}
+
+impl<K: Resource> From<&ObjectRef<K>> for Key {
+    fn from(object: &ObjectRef<K>) -> Self {
+        Self {
+            namespace: object.namespace.clone(),
+            name: object.name.clone(),
+        }
+    }
+}
+
+impl fmt::Display for Key {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(namespace) = &self.namespace {
+            write!(f, "{namespace}/")?;
+        }
+        f.write_str(&self.name)
+    }
+}

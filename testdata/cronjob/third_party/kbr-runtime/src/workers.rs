@@ -1,0 +1,91 @@
+// Copyright The kbr authors
+// SPDX-License-Identifier: Apache-2.0
+
+//! The workers of a controller: each reconcile is a task of its own, so several run at once on several cores.
+//!
+//! In a manager they run on threads of their own. One more than there are workers: a reconcile that computes
+//! or blocks its thread then delays no watch, no request and no other reconcile.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures::future::BoxFuture;
+use tokio::runtime::{self, Handle, Runtime};
+use tokio::task::JoinSet;
+use tokio_util::sync::CancellationToken;
+use tracing::instrument::WithSubscriber;
+
+use crate::ManagerError;
+use crate::key::Key;
+use crate::queue::Queue;
+
+/// The most threads that are started, however many workers there are.
+const MOST_THREADS: usize = 64;
+
+/// Reconciles one object. Returns when it is due again, if it is.
+pub(crate) type Work = Box<dyn Fn(Arc<Key>) -> BoxFuture<'static, Option<Duration>> + Send + Sync>;
+
+/// Reconciles the objects of `queue`, at most `limit` at the same time, until `stop` is cancelled. Then it waits
+/// for the reconciles that run. If it is dropped, they are aborted at their current `await`.
+pub(crate) async fn run(
+    queue: Queue,
+    limit: usize,
+    threads: Handle,
+    work: Work,
+    stop: CancellationToken,
+) {
+    let mut tasks = JoinSet::new();
+    queue.open();
+    loop {
+        tokio::select! {
+            biased;
+            () = stop.cancelled() => break,
+            Some(_) = tasks.join_next(), if !tasks.is_empty() => {}
+            mut running = queue.next(), if tasks.len() < limit => {
+                let work = work(running.object().clone());
+                let task = async move {
+                    let again = work.await;
+                    running.due_in(again);
+                };
+                // Each test of an operator has a log of its own.
+                tasks.spawn_on(task.with_current_subscriber(), &threads);
+            }
+        }
+    }
+    while tasks.join_next().await.is_some() {}
+}
+
+/// The threads on which reconciles run.
+pub(crate) struct Threads(Option<Runtime>);
+
+impl Threads {
+    /// Starts threads for this many workers.
+    ///
+    /// # Errors
+    ///
+    /// [`ManagerError::Thread`].
+    pub(crate) fn start(workers: usize) -> Result<Self, ManagerError> {
+        const NAME: &str = "reconcile";
+        let threads = runtime::Builder::new_multi_thread()
+            .worker_threads(workers.saturating_add(1).min(MOST_THREADS))
+            .thread_name(NAME)
+            .enable_all()
+            .build();
+        let threads = threads.map_err(|source| ManagerError::Thread { name: NAME, source })?;
+        Ok(Self(Some(threads)))
+    }
+
+    pub(crate) fn handle(&self) -> Handle {
+        let threads = self.0.as_ref();
+        threads.map_or_else(Handle::current, |threads| threads.handle().clone())
+    }
+}
+
+impl Drop for Threads {
+    /// Does not wait for a reconcile that blocks its thread.
+    fn drop(&mut self) {
+        if let Some(threads) = self.0.take() {
+            threads.shutdown_background();
+        }
+    }
+}
