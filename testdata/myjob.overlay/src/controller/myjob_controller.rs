@@ -130,7 +130,10 @@ async fn report(object: &Handle<Object>, state: &State) -> Result<(), Error> {
     if reason(object) != Some(state.reason())
         && let Some(warns) = state.warns()
     {
-        let type_ = if warns { EventType::Warning } else { EventType::Normal };
+        let type_ = match warns {
+            true => EventType::Warning,
+            false => EventType::Normal,
+        };
         let note = state.message(&object.name_any());
         object.event(type_, state.reason(), note).await;
     }

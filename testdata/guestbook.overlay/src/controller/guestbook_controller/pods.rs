@@ -39,7 +39,9 @@ pub fn labels(guestbook: &Guestbook) -> BTreeMap<String, String> {
 /// A cache of all pods of Guestbooks, without what is never read.
 pub fn cache(manager: &mut Manager) -> Cache<Pod> {
     let pods = manager.cache(Api::all(manager.client()), Config::default().labels(UID));
-    pods.index(UID, |pod| link(pod).into_iter().map(|link| link.1).collect());
+    pods.index(UID, |pod| {
+        link(pod).into_iter().map(|link| link.1).collect()
+    });
     pods.slim(|pod| pod.spec = None);
     pods
 }
