@@ -11,8 +11,8 @@ use std::sync::Arc;
 use api::v1::CronJob;
 use jiff::Timestamp;
 use k8s_openapi::api::batch::v1::Job;
-use kube::api::ObjectMeta;
 use kube::ResourceExt;
+use kube::api::ObjectMeta;
 
 /// The annotation of a Job with the time of the run that it was started for, in RFC 3339 format.
 ///
