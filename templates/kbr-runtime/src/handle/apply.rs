@@ -121,7 +121,8 @@ impl<K: Cached> Handle<K> {
     ///
     /// # Errors
     ///
-    /// As those of [`Handle::apply`].
+    /// As those of [`Handle::apply`]. [`OwnedError::Apply`] with 409 `AlreadyExists` means that the cache does not show
+    /// the object of that name even after two seconds.
     ///
     /// # Panics
     ///

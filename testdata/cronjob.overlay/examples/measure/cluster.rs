@@ -5,6 +5,7 @@
 
 use std::collections::{BTreeMap, HashSet};
 use std::convert::Infallible;
+use std::future::ready;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
@@ -12,9 +13,8 @@ use std::time::{Duration, SystemTime};
 use api::v1::CronJob;
 use k8s_openapi::api::batch::v1::Job;
 use kbr_runtime::testing::{Builder, Operator, TestEnv};
-use kbr_runtime::{Controller, Manager};
+use kbr_runtime::{Action, Controller, Handle, Manager};
 use kube::api::PostParams;
-use kube::runtime::controller::Action;
 use kube::{Api, Resource, ResourceExt};
 use serde_json::json;
 use tokio::sync::watch::{Receiver, Sender, channel};
@@ -172,21 +172,22 @@ fn kubectl(env: &TestEnv, line: &str) -> Result<String> {
 /// Makes `manager` watch both kinds and report to `seen`.
 fn watch(manager: &mut Manager, seen: Sender<Seen>) {
     let seen = Arc::new(seen);
-    let see_job = |job: Arc<Job>, seen: Arc<Sender<Seen>>| async move {
+    let started = seen.clone();
+    let see_job = move |job: Handle<Job>| {
         if let Some(owner) = job.controller_owner_ref(&()) {
-            seen.send_if_modified(|seen| seen.started.insert(owner.name));
+            started.send_if_modified(|seen| seen.started.insert(owner.name));
         }
-        Ok::<_, Infallible>(Action::await_change())
+        ready(Ok::<_, Infallible>(Action::await_change()))
     };
-    let see_cronjob = |cronjob: Arc<CronJob>, seen: Arc<Sender<Seen>>| async move {
+    let see_cronjob = move |cronjob: Handle<CronJob>| {
         let status = cronjob.status.clone().unwrap_or_default();
         if !status.active.is_empty() || status.last_schedule_time.is_some() {
             seen.send_if_modified(|seen| seen.reported.insert(cronjob.name_any()));
         }
-        Ok::<_, Infallible>(Action::await_change())
+        ready(Ok::<_, Infallible>(Action::await_change()))
     };
-    let jobs = Controller::new(Api::all(manager.client()), Default::default());
-    manager.add("jobs", jobs, see_job, seen.clone());
-    let cronjobs = Controller::new(Api::all(manager.client()), Default::default());
-    manager.add("cronjobs", cronjobs, see_cronjob, seen);
+    let jobs = Controller::new(manager.all());
+    manager.add("jobs", jobs, see_job);
+    let cronjobs = Controller::new(manager.all());
+    manager.add("cronjobs", cronjobs, see_cronjob);
 }

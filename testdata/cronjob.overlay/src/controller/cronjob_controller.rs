@@ -19,18 +19,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use api::v1;
+use jiff::{SignedDuration, Timestamp};
 use k8s_openapi::api::batch::v1::Job;
-use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
-use kbr_runtime::{
-    Clock, Controller, Expectations, Manager, NotListed, Owned, OwnedError, apply_status,
-    is_controlled_by,
-};
-use kube::api::PostParams;
-use kube::core::NamespaceResourceScope;
-use kube::runtime::controller::Action;
+use kbr_runtime::{Action, Controller, Handle, Manager, OwnedError};
 use kube::runtime::events::{Event, Recorder};
-use kube::runtime::watcher::Config;
-use kube::{Api, Client, Resource, ResourceExt};
+use kube::{Resource, ResourceExt};
 
 use decision::{Run, decide};
 use jobs::Jobs;
@@ -45,24 +38,16 @@ const NAME: &str = "cronjob";
 /// How long to wait for the watch to catch up.
 const A_MOMENT: Duration = Duration::from_secs(1);
 
-/// The ages in seconds at which a CronJob is new: too young for the cache to have missed anything.
-const NEW: Range<i64> = 0..10;
-
-/// What each reconcile gets besides the object.
-pub struct Context {
-    client: Client,
-    clock: Clock,
-    jobs: Owned<Object, Job>,
-    expectations: Expectations<Object>,
-}
+/// The ages at which a CronJob is new: too young for the cache to have missed anything.
+const NEW: Range<SignedDuration> = SignedDuration::ZERO..SignedDuration::from_secs(10);
 
 /// Why a reconcile failed. The object is retried with a growing delay.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    #[error(transparent)]
-    NotListed(#[from] NotListed),
     #[error("could not read the CronJob")]
     Read(#[source] kube::Error),
+    #[error("the cache does not show yet what the API server has")]
+    Stale,
     #[error("could not create Job {name}")]
     Create {
         name: String,
@@ -72,9 +57,20 @@ pub enum Error {
     #[error("Job {name} exists and is not controlled by this CronJob: the run cannot start")]
     NameTaken { name: String },
     #[error(transparent)]
-    Delete(#[from] OwnedError),
+    Job(OwnedError),
     #[error("could not write the status")]
     Status(#[source] kube::Error),
+}
+
+impl From<OwnedError> for Error {
+    fn from(error: OwnedError) -> Self {
+        match error {
+            OwnedError::NameTaken { name, .. } => Self::NameTaken { name },
+            OwnedError::Apply { reason, .. } if is_already_exists(&reason) => Self::Stale,
+            OwnedError::Apply { name, reason, .. } => Self::Create { name, reason },
+            error => Self::Job(error),
+        }
+    }
 }
 
 impl Error {
@@ -117,197 +113,150 @@ fn is_end_of_namespace(error: &kube::Error) -> bool {
     causes.any(|cause| cause.reason == "NamespaceTerminating")
 }
 
+/// Whether the API server rejected a create because it has an object of that name.
+fn is_already_exists(error: &kube::Error) -> bool {
+    matches!(error, kube::Error::Api(status) if status.is_already_exists())
+}
+
 /// Adds this controller to `manager`.
 pub fn register(manager: &mut Manager) {
-    let (client, clock) = (manager.client(), manager.clock());
+    let jobs = manager.all::<Job>();
     // The cache of Jobs leaves out what is large and never read.
-    let jobs = Api::<Job>::all(client.clone());
-    let jobs = Owned::watch_with(jobs, Config::default(), jobs::slim);
-    let controller = Controller::new(Api::<Object>::all(client.clone()), Config::default())
-        .owns_cached(&jobs)
-        .reconcile_all_on(clock.changes());
-    let context = Context {
-        client,
-        clock,
-        jobs,
-        expectations: Expectations::default(),
-    };
-    manager.add(NAME, controller, reconcile, Arc::new(context));
+    jobs.slim(|job| job.spec = None);
+    let controller = Controller::new(manager.all::<Object>())
+        .owns(jobs)
+        .reconcile_all_on(manager.clock().changes());
+    manager.add(NAME, controller, reconcile);
 }
 
 // +kbr:rbac:groups=batch.tutorial.kubebuilder.io,resources=cronjobs,verbs=get;list;watch
 // +kbr:rbac:groups=batch.tutorial.kubebuilder.io,resources=cronjobs/status,verbs=patch
-// +kbr:rbac:groups=batch,resources=jobs,verbs=get;list;watch;create;delete
+// +kbr:rbac:groups=batch.tutorial.kubebuilder.io,resources=cronjobs/finalizers,verbs=update
+// +kbr:rbac:groups=batch,resources=jobs,verbs=list;watch;create;delete
 // +kbr:rbac:groups=events.k8s.io,resources=events,verbs=create
 
 /// Starts the run that is due, deletes surplus Jobs, and reports both in the status.
 ///
 /// Runs after every change to `object` or one of its Jobs, and when its next run is due.
-async fn reconcile(object: Arc<Object>, context: Arc<Context>) -> Result<Action, Error> {
-    // 1. Load the CronJob. kube has already done that, but its object may be older than our last
-    // write; then the newer one is on its way.
+async fn reconcile(object: Handle<Object>) -> Result<Action, Error> {
+    // 1. Load the CronJob. The cache has already done that, and has our last write.
     if object.metadata.deletion_timestamp.is_some() {
         return Ok(Action::await_change());
     }
-    if !context.expectations.satisfied_by(&object) {
-        return Ok(Action::requeue(A_MOMENT));
-    }
     // 2. List its Jobs: the active, the succeeded and the failed.
-    let jobs = Jobs::from(context.jobs.of(&object).await?);
-    let now = context.clock.now();
+    let jobs = Jobs::from(object.owned::<Job>()?);
+    let now = object.now();
     // 3. 4. 5. Decide which Jobs exceed the history limits, whether the CronJob is suspended, and
     // which run is due.
     let decision = decide(&object, &jobs, now);
     for job in &decision.surplus {
         // A failed deletion does not keep the run from starting.
-        if let Err(error) = context.delete(job).await {
+        if let Err(error) = delete(&object, job).await {
             let error = error.message();
             tracing::warn!(error, "a Job beyond the history limits stays");
         }
     }
     // 6. Start the run that is due, and report the outcome.
-    let job = match context.is_current(&object, &decision.run).await {
-        Ok(true) => context.start(&object, &decision.run).await,
-        Ok(false) => return Ok(Action::requeue(A_MOMENT)),
-        Err(error) => Err(error),
-    };
-    if job.as_ref().is_err_and(Error::is_end_of_namespace) {
-        return Ok(Action::await_change());
+    let job = start(&object, &decision.run).await;
+    match &job {
+        Err(Error::Stale) => return Ok(Action::requeue(A_MOMENT)),
+        Err(error) if error.is_end_of_namespace() => return Ok(Action::await_change()),
+        _ => {}
     }
     let run = decision.run;
     let outcome = Outcome { run, job };
     if decision::recorded(&object).is_some_and(|last| decision::is_future(last, now)) {
         tracing::warn!("lastScheduleTime is in the future: a clock was ahead, runs count from now");
     }
-    let jobs = Jobs::from(context.jobs.of(&object).await?);
+    let jobs = Jobs::from(object.owned::<Job>()?);
     let status = status::of(&object, &jobs, &outcome, now);
-    context.report(&object, &status, &outcome).await?;
+    report(&object, &status, &outcome).await?;
     outcome.job?;
     // 7. Requeue for the next run; a change to a Job triggers a reconcile sooner.
-    let wait = decision::wait(&outcome.run, decision.next, context.clock.now());
+    let wait = decision::wait(&outcome.run, decision.next, object.now());
     Ok(wait.map_or_else(Action::await_change, Action::requeue))
 }
 
-impl Context {
-    /// Whether `run` may start according to the API server: the cache may be stale, and another
-    /// operator may have started the run, whose Job may have been deleted since.
-    async fn is_current(&self, object: &Object, run: &Run) -> Result<bool, Error> {
-        let Run::Start { at, .. } = run else {
-            return Ok(true);
-        };
-        let created = object.creation_timestamp();
-        let created = created.map_or(i64::MIN, |Time(created)| created.as_second());
-        let age = self.clock.now().as_second().saturating_sub(created);
-        if NEW.contains(&age) {
-            return Ok(true);
-        }
-        let api = self.api::<Object>(object);
-        let stored = api.get_opt(&object.name_any()).await.map_err(Error::Read)?;
-        Ok(stored.is_some_and(|stored| {
-            stored.uid() == object.uid()
-                && stored.metadata.generation == object.metadata.generation
-                && stored.metadata.deletion_timestamp.is_none()
-                && decision::recorded(&stored) < Some(*at)
-        }))
+/// Starts `run` if it is a [`Run::Start`]. Returns its Job, unless that already exists.
+async fn start(object: &Handle<Object>, run: &Run) -> Result<Option<Arc<Job>>, Error> {
+    let Run::Start { at, replaces } = run else {
+        return Ok(None);
+    };
+    if !may_start(object, *at).await? {
+        return Err(Error::Stale);
     }
-
-    /// Starts `run` if it is a [`Run::Start`]. Returns its Job, unless that already exists.
-    async fn start(&self, object: &Object, run: &Run) -> Result<Option<Job>, Error> {
-        let Run::Start { at, replaces } = run else {
-            return Ok(None);
-        };
-        for job in replaces {
-            self.delete(job).await?;
-        }
-        let job = jobs::new(object, *at);
-        let name = job.name_any();
-        let api = self.api::<Job>(object);
-        match api.create(&PostParams::default(), &job).await {
-            Ok(mut job) => {
-                tracing::info!(job = name, "started");
-                jobs::slim(&mut job);
-                self.jobs.insert(job.clone());
-                Ok(Some(job))
-            }
-            Err(kube::Error::Api(status)) if status.is_already_exists() => {
-                match api.get(&name).await {
-                    // The cache did not have it yet: the run has started.
-                    Ok(mut job) if is_controlled_by(&job, object) => {
-                        jobs::slim(&mut job);
-                        self.jobs.insert(job);
-                        Ok(None)
-                    }
-                    Ok(_) => Err(Error::NameTaken { name }),
-                    Err(reason) => Err(Error::Create { name, reason }),
-                }
-            }
-            Err(reason) => Err(Error::Create { name, reason }),
-        }
+    for job in replaces {
+        delete(object, job).await?;
     }
-
-    /// Deletes a Job; its pods are deleted after it.
-    async fn delete(&self, job: &Job) -> Result<(), Error> {
-        self.jobs.delete(&self.api(job), job).await?;
-        tracing::info!(job = job.name_any(), "deleted");
-        Ok(())
+    let job = object.create(&jobs::new(object, *at)).await?;
+    if let Some(job) = &job {
+        tracing::info!(job = job.name_any(), "started");
     }
+    Ok(job)
+}
 
-    /// Writes `status` if it is new, and publishes events about what has happened.
-    async fn report(
-        &self,
-        object: &Object,
-        status: &v1::CronJobStatus,
-        outcome: &Outcome,
-    ) -> Result<(), Error> {
-        let run = events::of_run(outcome);
-        if status::written(object) == *status {
-            self.publish(object, &run).await;
-            return Ok(());
-        }
-        // At the same time: the Job exists, whether or not the status can be written.
-        let (written, ()) = tokio::join!(
-            self.apply_status(object, status),
-            self.publish(object, &run)
-        );
-        written?;
-        // Only now: a change that could not be written is still new at the next attempt.
-        let changes = events::of_changes(object, status);
-        self.publish(object, &changes).await;
-        Ok(())
+/// Whether the run of the time `at` may start according to the API server.
+///
+/// The cache has what this process has written, and a new leader lists everything after the Lease of
+/// the last one has expired. But the watch may lag behind what others write from then on:
+///
+/// - Another process has started the run and recorded it, and its Job was deleted since, so that its
+///   name is free. It may be an operator without leader election, or the last request of the former
+///   leader, which may arrive late.
+/// - Somebody has suspended, changed, deleted or recreated the CronJob.
+///
+/// A single check after the start of the process would not find these. The time between this read and
+/// the creation of the Job remains: no request can be conditional on another object.
+async fn may_start(object: &Handle<Object>, at: Timestamp) -> Result<bool, Error> {
+    let created = object.creation_timestamp();
+    let age = created.map(|created| object.now().duration_since(created.0));
+    if age.is_some_and(|age| NEW.contains(&age)) {
+        return Ok(true);
     }
+    let stored = object.api::<Object>().get_opt(&object.name_any()).await;
+    Ok(stored.map_err(Error::Read)?.is_some_and(|stored| {
+        stored.uid() == object.uid()
+            && stored.metadata.generation == object.metadata.generation
+            && stored.metadata.deletion_timestamp.is_none()
+            && decision::recorded(&stored) < Some(at)
+    }))
+}
 
-    /// Applies `status`, unless `object` has changed since it was read: then the server responds
-    /// with 409 Conflict and the retry sees the newer object.
-    async fn apply_status(&self, object: &Object, status: &v1::CronJobStatus) -> Result<(), Error> {
-        let api = self.api::<Object>(object);
-        let written = apply_status(&api, object, NAME, status).await;
-        self.expectations.expect(&written.map_err(Error::Status)?);
-        Ok(())
-    }
+/// Deletes a Job; its pods are deleted after it.
+async fn delete(object: &Handle<Object>, job: &Job) -> Result<(), Error> {
+    object.delete(job).await?;
+    tracing::info!(job = job.name_any(), "deleted");
+    Ok(())
+}
 
-    /// Publishes `events` about `object`. A failure is only logged: nothing depends on events.
-    async fn publish(&self, object: &Object, events: &[Event]) {
-        for event in events {
-            // A new recorder each time: a shared one would count a new note as a repetition of the
-            // first, and what the status already says is not reported again anyway.
-            let recorder = Recorder::new(self.client.clone(), NAME.into());
-            match recorder.publish(event, &object.object_ref(&())).await {
-                Ok(()) => {}
-                Err(error) if is_end_of_namespace(&error) => return,
-                Err(error) => {
-                    let error = message(&error);
-                    tracing::warn!(error, reason = event.reason, "event not published");
-                }
+/// Writes `status` if it is new, and publishes events about what has happened.
+async fn report(
+    object: &Handle<Object>,
+    status: &v1::CronJobStatus,
+    outcome: &Outcome,
+) -> Result<(), Error> {
+    let run = events::of_run(outcome);
+    // At the same time: the Job exists, whether or not the status can be written.
+    let (written, ()) = tokio::join!(object.status(status), publish(object, &run));
+    written.map_err(Error::Status)?;
+    // Only now: a change that could not be written is still new at the next attempt.
+    publish(object, &events::of_changes(object, status)).await;
+    Ok(())
+}
+
+/// Publishes `events` about `object`. A failure is only logged: nothing depends on events.
+async fn publish(object: &Handle<Object>, events: &[Event]) {
+    for event in events {
+        // A new recorder each time: a shared one would count a new note as a repetition of the
+        // first, and what the status already says is not reported again anyway.
+        let recorder = Recorder::new(object.client(), NAME.into());
+        match recorder.publish(event, &object.object_ref(&())).await {
+            Ok(()) => {}
+            Err(error) if is_end_of_namespace(&error) => return,
+            Err(error) => {
+                let error = message(&error);
+                tracing::warn!(error, reason = event.reason, "event not published");
             }
         }
-    }
-
-    /// The objects of kind `K` in the namespace of `object`.
-    fn api<K>(&self, object: &impl Resource) -> Api<K>
-    where
-        K: Resource<DynamicType = (), Scope = NamespaceResourceScope>,
-    {
-        let namespace = object.meta().namespace.clone().unwrap_or_default();
-        Api::namespaced(self.client.clone(), &namespace)
     }
 }

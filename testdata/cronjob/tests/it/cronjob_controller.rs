@@ -53,10 +53,9 @@ async fn a_run_that_is_due_starts_from_the_template() {
     assert_eq!(job.annotations()["note"], "kept");
     let scheduled_at = &job.annotations()["batch.tutorial.kubebuilder.io/scheduled-at"];
     assert_eq!(scheduled_at, "2026-03-02T09:30:30Z");
-    assert_eq!(
-        job.owner_references(),
-        [sample.controller_owner_ref(&()).unwrap()]
-    );
+    let mut owner = sample.controller_owner_ref(&()).unwrap();
+    owner.block_owner_deletion = Some(true);
+    assert_eq!(job.owner_references(), [owner]);
     let container = &job.spec.unwrap().template.spec.unwrap().containers[0];
     assert_eq!(container.image.as_deref(), Some("busybox"));
 }

@@ -30,7 +30,8 @@ async fn a_guestbook_has_a_deployment_of_its_name() {
     let deployment = &deployments[0];
     assert_eq!(deployment.name_any(), "sample");
     assert_eq!(replicas(deployment), Some(2));
-    let owner = guestbook.controller_owner_ref(&()).unwrap();
+    let mut owner = guestbook.controller_owner_ref(&()).unwrap();
+    owner.block_owner_deletion = Some(true);
     assert_eq!(deployment.owner_references(), [owner]);
     let settings = json!([{ "configMapRef": { "name": SETTINGS } }]);
     assert_eq!(container(deployment)["envFrom"], settings);

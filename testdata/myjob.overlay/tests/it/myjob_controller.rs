@@ -295,6 +295,29 @@ async fn a_pod_that_the_api_server_rejects_is_reported_and_retried() {
 }
 
 #[tokio::test]
+async fn a_state_that_returns_is_counted_in_its_first_event() {
+    let world = World::new(env()).await;
+    world.add_pod().await;
+    let mut spec = pod_spec();
+    spec["activeDeadlineSeconds"] = json!(-1);
+    world.add(spec).await;
+    world.wait_for_reason("PodNameTaken").await;
+    world
+        .pods
+        .delete(NAME, &DeleteParams::default())
+        .await
+        .unwrap();
+    world.wait_for_reason("PodRefused").await;
+
+    world.add_pod().await;
+
+    world.wait_for_reason("PodNameTaken").await;
+    let events = world.events("PodNameTaken").await;
+    assert_eq!(events.len(), 1, "{events:?}");
+    assert_eq!(events[0].series.as_ref().unwrap().count, 2);
+}
+
+#[tokio::test]
 async fn conditions_of_others_are_left_alone() {
     let world = World::new(env()).await;
     let pod = world.start(pod_spec()).await;

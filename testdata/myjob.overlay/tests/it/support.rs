@@ -98,7 +98,7 @@ impl World {
     }
 
     /// An event is published after the status, so this waits for another MyJob.
-    async fn events(&self, reason: &str) -> Vec<Event> {
+    pub async fn events(&self, reason: &str) -> Vec<Event> {
         self.settle().await;
         let mut events = self
             .events

@@ -11,8 +11,8 @@ use std::sync::Arc;
 use api::v1::CronJob;
 use jiff::Timestamp;
 use k8s_openapi::api::batch::v1::Job;
+use kube::ResourceExt;
 use kube::api::ObjectMeta;
-use kube::{Resource, ResourceExt};
 
 /// The annotation of a Job with the time of the run that it was started for, in RFC 3339 format.
 ///
@@ -83,7 +83,6 @@ pub fn new(cronjob: &CronJob, at: Timestamp) -> Job {
             namespace: cronjob.namespace(),
             labels: metadata.labels,
             annotations: Some(annotations),
-            owner_references: cronjob.controller_owner_ref(&()).map(|owner| vec![owner]),
             ..ObjectMeta::default()
         },
         spec: template.spec,
@@ -94,12 +93,6 @@ pub fn new(cronjob: &CronJob, at: Timestamp) -> Job {
 /// The name of the Job for the run of `cronjob` at the time `at`.
 pub fn name(cronjob: &CronJob, at: Timestamp) -> String {
     format!("{}-{}", cronjob.name_any(), at.as_second())
-}
-
-/// Drops the large parts of a Job, which are not read here.
-pub fn slim(job: &mut Job) {
-    job.spec = None;
-    job.metadata.managed_fields = None;
 }
 
 /// The time of the run that the Job was started for; Jobs that users create may have none.

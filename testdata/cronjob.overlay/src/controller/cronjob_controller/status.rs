@@ -6,6 +6,8 @@
 #[cfg(test)]
 mod tests;
 
+use std::sync::Arc;
+
 use api::v1::{CronJob, CronJobStatus};
 use jiff::Timestamp;
 use k8s_openapi::api::batch::v1::Job;
@@ -37,7 +39,7 @@ type Finding = (ConditionStatus, &'static str, String);
 pub struct Outcome {
     pub run: Run,
     /// The Job that was created for it, if any; an error says why it could not be created.
-    pub job: Result<Option<Job>, Error>,
+    pub job: Result<Option<Arc<Job>>, Error>,
 }
 
 impl Outcome {

@@ -12,14 +12,14 @@
 //! for changing or deleting it.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use api::v1::Guestbook;
 use k8s_openapi::api::core::v1::Pod;
-use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
-use kbr_runtime::Owned;
-use kube::runtime::WatchStreamExt;
-use kube::runtime::watcher::{Config, watcher};
-use kube::{Api, Client, Resource, ResourceExt};
+use kbr_runtime::{Cache, Manager};
+use kube::runtime::reflector::ObjectRef;
+use kube::runtime::watcher::Config;
+use kube::{Api, ResourceExt};
 
 const INSTANCE: &str = "app.kubernetes.io/instance";
 const UID: &str = "webapp.my.domain/guestbook-uid";
@@ -36,30 +36,31 @@ pub fn labels(guestbook: &Guestbook) -> BTreeMap<String, String> {
     .into()
 }
 
-/// A cache of all pods of Guestbooks, indexed by Guestbook.
-pub fn watch(client: Client) -> Owned<Guestbook, Pod> {
-    let pods = watcher(Api::<Pod>::all(client), Config::default().labels(UID));
-    Owned::from_stream(pods.modify(lead_to_guestbook))
+/// A cache of all pods of Guestbooks, without what is never read.
+pub fn cache(manager: &mut Manager) -> Cache<Pod> {
+    let pods = manager.cache(Api::all(manager.client()), Config::default().labels(UID));
+    pods.index(UID, |pod| {
+        link(pod).into_iter().map(|link| link.1).collect()
+    });
+    pods.slim(|pod| pod.spec = None);
+    pods
 }
 
-/// Makes the Guestbook the owner of its pod, only in the cache. Drops what is never read.
-fn lead_to_guestbook(pod: &mut Pod) {
-    let owner = guestbook_of(pod);
-    pod.metadata.owner_references = owner.map(|owner| vec![owner]);
-    pod.metadata.managed_fields = None;
-    pod.spec = None;
+/// The pods of `guestbook`.
+pub fn of(guestbook: &Guestbook, pods: &Cache<Pod>) -> Vec<Arc<Pod>> {
+    pods.by(UID, &guestbook.uid().unwrap_or_default())
 }
 
-fn guestbook_of(pod: &Pod) -> Option<OwnerReference> {
+/// The Guestbook that a change to the pod concerns.
+pub fn guestbook_of(pod: &Pod) -> Option<ObjectRef<Guestbook>> {
+    let (name, _) = link(pod)?;
+    Some(ObjectRef::new(&name).within(&pod.namespace()?))
+}
+
+/// The name and the uid of the Guestbook of the pod.
+fn link(pod: &Pod) -> Option<(String, String)> {
     let labels = pod.labels();
-    Some(OwnerReference {
-        api_version: Guestbook::api_version(&()).into_owned(),
-        kind: Guestbook::kind(&()).into_owned(),
-        name: labels.get(INSTANCE)?.clone(),
-        uid: labels.get(UID)?.clone(),
-        controller: Some(true),
-        ..OwnerReference::default()
-    })
+    Some((labels.get(INSTANCE)?.clone(), labels.get(UID)?.clone()))
 }
 
 /// Whether the pod counts: it has not ended and is not being deleted. An evicted pod is not deleted, but
@@ -81,7 +82,7 @@ pub fn is_ready(pod: &Pod) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use kbr_runtime::is_controlled_by;
+    use kube::Resource;
     use serde_json::json;
 
     use super::*;
@@ -97,21 +98,24 @@ mod tests {
     fn a_pod_is_linked_to_its_guestbook_by_its_labels() {
         let guestbook = guestbook();
         let mut pod = Pod::default();
+        pod.metadata.namespace = Some("default".to_owned());
         pod.metadata.labels = Some(labels(&guestbook));
 
-        lead_to_guestbook(&mut pod);
+        let link = link(&pod).unwrap();
 
-        assert!(is_controlled_by(&pod, &guestbook));
-        assert_eq!(pod.owner_references()[0].name, "sample");
+        assert_eq!(Some(link.1), guestbook.uid());
+        assert_eq!(link.0, "sample");
+        let expected = ObjectRef::new("sample").within("default");
+        assert_eq!(guestbook_of(&pod), Some(expected));
     }
 
     #[test]
     fn a_pod_without_the_labels_has_no_guestbook() {
         let mut pod = Pod::default();
+        pod.metadata.namespace = Some("default".to_owned());
         pod.metadata.owner_references = guestbook().controller_owner_ref(&()).map(|o| vec![o]);
 
-        lead_to_guestbook(&mut pod);
-
-        assert!(pod.owner_references().is_empty());
+        assert_eq!(link(&pod), None);
+        assert_eq!(guestbook_of(&pod), None);
     }
 }

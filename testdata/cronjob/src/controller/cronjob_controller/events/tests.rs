@@ -89,7 +89,7 @@ fn each_start_is_reported_with_the_jobs_that_it_replaces() {
         job,
     };
 
-    let events = of_run(&start(Ok(Some(job_of_run("new", "10:00")))));
+    let events = of_run(&start(Ok(Some(job_of_run("new", "10:00").into()))));
     let jobs = events
         .iter()
         .map(|event| event.secondary.as_ref()?.name.clone());

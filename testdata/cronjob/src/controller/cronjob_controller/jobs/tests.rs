@@ -97,5 +97,4 @@ fn a_job_is_named_after_its_run_and_follows_the_template() {
     assert_eq!(job.labels()["team"], "blue");
     assert_eq!(job.annotations()["note"], "kept");
     assert_eq!(scheduled_at(&job), Some(at("10:00")));
-    assert_eq!(job.owner_references()[0].controller, Some(true));
 }

@@ -1,8 +1,6 @@
 // Copyright The cronjob authors
 // SPDX-License-Identifier: Apache-2.0
 
-use std::sync::Arc;
-
 use super::*;
 use crate::controller::cronjob_controller::fixtures::{
     at, bad_schedule, cronjob, ended, job, job_of_run, outcome, set_last_run, shared,
@@ -15,7 +13,7 @@ fn started(time: &str, replaces: Vec<Arc<Job>>) -> Outcome {
     };
     Outcome {
         run,
-        job: Ok(Some(job_of_run("new", time))),
+        job: Ok(Some(job_of_run("new", time).into())),
     }
 }
 
