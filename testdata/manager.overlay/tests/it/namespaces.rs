@@ -8,8 +8,8 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use k8s_openapi::api::core::v1::ConfigMap;
-use kbr_runtime::testing::FaultProxy;
 use kbr_runtime::{BindAddress, Controller, Flags, Manager, ManagerError};
+use kbr_testing::FaultProxy;
 use kube::api::PostParams;
 use kube::runtime::controller::Action;
 use kube::runtime::watcher;

@@ -25,7 +25,7 @@ struct Server {
 
 impl Server {
     fn start() -> Self {
-        crate::client::install_tls_provider();
+        install_tls_provider();
         let listener = TcpListener::bind((LOOPBACK, 0)).unwrap();
         let url = format!("http://{}", listener.local_addr().unwrap());
         let requests = Arc::new(AtomicUsize::new(0));
@@ -288,7 +288,7 @@ fn an_unreachable_server_closes_the_connection() {
     let port = TcpListener::bind((LOOPBACK, 0)).unwrap();
     let url = format!("http://{}", port.local_addr().unwrap());
     drop(port);
-    crate::client::install_tls_provider();
+    install_tls_provider();
     let proxy = FaultProxy::in_front_of(Config::new(url.parse().unwrap())).unwrap();
     let mut connection = Connection(BufReader::new(TcpStream::connect(proxy.address).unwrap()));
 

@@ -3,11 +3,11 @@
 
 //! A project with two versions of a built-in kind, with made-up schemas.
 
+use kbr_runtime::webhook::copy_fields;
 use serde_json::json;
 
 use super::super::folder::Folder;
 use super::*;
-use crate::webhook::{Converter, copy_fields};
 
 /// A custom resource with the fields of the built-in kind.
 macro_rules! version {
