@@ -11,8 +11,8 @@ use std::time::{Duration, SystemTime};
 
 use api::v1::CronJob;
 use k8s_openapi::api::batch::v1::Job;
-use kbr_runtime::testing::{Builder, Operator, TestEnv};
 use kbr_runtime::{Controller, Manager};
+use kbr_testing::{Builder, Operator, TestEnv};
 use kube::api::PostParams;
 use kube::runtime::controller::Action;
 use kube::{Api, Resource, ResourceExt};

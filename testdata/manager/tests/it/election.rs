@@ -9,8 +9,8 @@ use api::v1::{Task, TaskSpec};
 use k8s_openapi::api::coordination::v1::{Lease, LeaseSpec};
 use k8s_openapi::api::rbac::v1::{Role, RoleBinding};
 use k8s_openapi::jiff::Timestamp;
-use kbr_runtime::testing::{FaultProxy, TestEnv};
-use kube::api::{DeleteParams, PostParams};
+use kbr_testing::{FaultProxy, TestEnv};
+use kube::api::{DeleteParams, Patch, PatchParams, PostParams};
 use kube::{Api, Client};
 use serde_json::{Value, json};
 use tokio::time::sleep;
@@ -222,6 +222,71 @@ async fn a_leader_that_was_killed_is_replaced_when_its_lease_has_expired() {
     let seconds = time(&leading).duration_since(killed).as_secs_f64();
     // It renewed the Lease every two seconds.
     assert!((12.0..170.0).contains(&seconds), "{seconds}");
+}
+
+/// Such as a container that the kubelet has given up on, and the one that it starts instead.
+#[tokio::test]
+async fn two_processes_of_one_pod_never_both_lead() {
+    let place = Place::new(&ALL).await;
+    let pod = [("POD_NAME", "manager-0"), ("POD_UID", "6b2e")];
+    let mut first = place.start_in(&pod);
+    first.logged("leading");
+
+    let mut second = place.start_in(&pod);
+
+    let holder = place.holder().await.unwrap();
+    assert!(holder.starts_with("manager-0_"), "{holder}");
+    let waiting = second.logged("waiting to lead");
+    assert_eq!(waiting["why"], format!("`{holder}` has the Lease"));
+    // Longer than the time between two renewals.
+    sleep(Duration::from_secs(5)).await;
+    assert_eq!(second.find("leading"), None);
+    assert!(first.is_running());
+}
+
+#[tokio::test]
+async fn an_annotation_does_not_prolong_the_lease_of_a_leader_that_was_killed() {
+    let place = Place::new(&ALL).await;
+    let mut first = place.start();
+    first.logged("leading");
+    let mut second = place.start();
+    second.logged("waiting to lead");
+    first.signal("KILL");
+    first.ended();
+
+    for number in 0..60 {
+        let note = json!({ "metadata": { "annotations": { "number": number.to_string() } } });
+        let (params, note) = (PatchParams::default(), Patch::Merge(&note));
+        place.leases().patch(NAME, &params, &note).await.unwrap();
+        if second.find("leading").is_some() {
+            return;
+        }
+        sleep(Duration::from_secs(1)).await;
+    }
+    panic!("it does not lead after a minute");
+}
+
+#[tokio::test]
+async fn the_times_of_the_election_can_be_chosen() {
+    let place = Place::new(&ALL).await;
+    let times = [
+        "--leader-elect-lease-duration=5s",
+        "--leader-elect-renew-deadline=3s",
+        "--leader-elect-retry-period=500ms",
+    ];
+    let flags: Vec<&str> = place.flags().into_iter().chain(times).collect();
+    let proxy = FaultProxy::start(place.env).unwrap();
+    let kubeconfig = proxy.kubeconfig(place.env.manager_kubeconfig()).unwrap();
+    let mut first = Operator::start_with(&kubeconfig, place.env, &place.namespace, &flags);
+    first.logged("leading");
+    assert_eq!(place.lease().await.lease_duration_seconds, Some(5));
+
+    proxy.black_hole();
+
+    assert_eq!(first.ended().code(), Some(1));
+    let failed = first.find("the manager failed").unwrap();
+    let error = failed["error"].as_str().unwrap();
+    assert!(error.contains("it was not renewed for 3s: "), "{error}");
 }
 
 /// For more rounds: `ELECTION_ROUNDS=50 cargo test a_leader_that_was_stopped`.

@@ -6,11 +6,13 @@
 use std::time::Duration;
 
 use api::v1::{Task, TaskSpec};
-use kbr_runtime::testing::FaultProxy;
+use kbr_testing::FaultProxy;
 use kube::{Api, Client};
 use tokio::time::timeout;
 
-use crate::support::{Operator, create, create_and_wait, is_reconciled, servers, until};
+use crate::support::{
+    METRICS, Operator, create, create_and_wait, is_reconciled, sample, servers, until,
+};
 
 #[tokio::test]
 async fn an_operator_recovers_from_rejected_requests_and_cut_connections() {
@@ -35,6 +37,27 @@ async fn an_operator_recovers_from_rejected_requests_and_cut_connections() {
     faults.heal();
     servers().wait_for(&api, "cut-off", is_reconciled).await;
     assert!(operator.is_running());
+}
+
+#[tokio::test]
+async fn a_quiet_watch_that_was_refused_works_again_without_an_event() {
+    let namespace = servers().namespace().await;
+    let api = Api::<Task>::namespaced(servers().admin(), &namespace);
+    let faults = FaultProxy::start(servers()).unwrap();
+    let kubeconfig = faults.kubeconfig(servers().manager_kubeconfig()).unwrap();
+    let mut operator = Operator::start_with(&kubeconfig, servers(), &namespace, &METRICS);
+    create_and_wait(servers(), &api, "before").await;
+    let failing = r#"kbr_failing_watches{resource="tasks.probe.example.com"}"#;
+    assert_eq!(sample(&operator.scrape(), failing), Some(0.0));
+
+    // The API server ends each watch after some seconds.
+    faults.refuse(|request| request.is_watch, 500, None);
+    operator.logged("a watch failed and will be retried");
+    assert_eq!(sample(&operator.scrape(), failing), Some(1.0));
+    faults.heal();
+
+    operator.logged("the watch works again");
+    assert_eq!(sample(&operator.scrape(), failing), Some(0.0));
 }
 
 #[tokio::test]

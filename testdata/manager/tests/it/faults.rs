@@ -8,7 +8,7 @@ use std::net::TcpListener;
 use std::time::{Duration, Instant};
 
 use api::v1::{Task, TaskSpec};
-use kbr_runtime::testing::FaultProxy;
+use kbr_testing::FaultProxy;
 use kube::api::{ApiResource, DynamicObject, Patch, PatchParams, PostParams};
 use kube::{Api, Resource};
 use serde_json::{Value, json};
@@ -86,7 +86,8 @@ async fn a_missing_response_does_not_block_for_long() {
     let api = Api::<Task>::namespaced(servers().admin(), &namespace);
     let faults = FaultProxy::start(servers()).unwrap();
     let kubeconfig = faults.kubeconfig(servers().manager_kubeconfig()).unwrap();
-    let mut operator = Operator::start_with(&kubeconfig, servers(), &namespace, &[]);
+    let flags = ["--request-timeout=10s"];
+    let mut operator = Operator::start_with(&kubeconfig, servers(), &namespace, &flags);
     create_and_wait(servers(), &api, "before").await;
 
     faults.black_hole_requests(|request| {
@@ -98,7 +99,7 @@ async fn a_missing_response_does_not_block_for_long() {
     create_and_wait(servers(), &api, "after").await;
     let failed = operator.logged("reconcile failed");
     let error = failed["error"].as_str().unwrap();
-    assert!(error.contains("no answer within 30s"), "{error}");
+    assert!(error.contains("no answer within 10s"), "{error}");
     faults.heal();
     servers().wait_for(&api, "swallowed", is_reconciled).await;
 }
@@ -188,4 +189,28 @@ async fn the_operator_can_be_stopped_in_a_black_hole() {
     let start = Instant::now();
     assert_eq!(operator.ended().code(), Some(0));
     assert!(start.elapsed() < PATIENCE);
+}
+
+#[tokio::test]
+async fn the_operator_can_be_stopped_during_a_write_that_is_not_answered() {
+    let namespace = servers().namespace().await;
+    let api = Api::<Task>::namespaced(servers().admin(), &namespace);
+    let faults = FaultProxy::start(servers()).unwrap();
+    let kubeconfig = faults.kubeconfig(servers().manager_kubeconfig()).unwrap();
+    let grace = Duration::from_secs(10);
+    let flags = ["--graceful-shutdown-timeout=10s"];
+    let mut operator = Operator::start_with(&kubeconfig, servers(), &namespace, &flags);
+    create_and_wait(servers(), &api, "before").await;
+    faults.black_hole_requests(|request| request.method == "PATCH");
+    create(&api, "swallowed", TaskSpec::default()).await;
+    until("a swallowed write", || (faults.hits() > 0).then_some(()));
+
+    operator.signal("TERM");
+
+    let start = Instant::now();
+    assert_eq!(operator.ended().code(), Some(0));
+    assert!(start.elapsed() < grace, "{:?}", start.elapsed());
+    let failed = operator.find("reconcile failed").unwrap();
+    let error = failed["error"].as_str().unwrap();
+    assert!(error.contains("the process ends"), "{error}");
 }

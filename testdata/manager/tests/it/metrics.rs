@@ -9,7 +9,7 @@ use api::v1::{Failure, Task, TaskSpec};
 use k8s_openapi::api::authentication::v1::{TokenRequest, TokenRequestSpec};
 use k8s_openapi::api::core::v1::ServiceAccount;
 use k8s_openapi::api::rbac::v1::{ClusterRole, ClusterRoleBinding};
-use kbr_runtime::testing::FaultProxy;
+use kbr_testing::FaultProxy;
 use kube::api::{GetParams, PostParams};
 use kube::{Api, Client, Config};
 use serde_json::{Value, json};
@@ -27,8 +27,8 @@ fn names(scrape: &str) -> Vec<&str> {
 }
 
 /// The series of controller-runtime 0.24 for an operator with one controller and without webhooks, except
-/// Go's own metrics. The controller is named `task`.
-const NAMES: [&str; 31] = [
+/// Go's own metrics, and those of the watch. The controller is named `task`.
+const NAMES: [&str; 33] = [
     r#"certwatcher_read_certificate_errors_total"#,
     r#"certwatcher_read_certificate_total"#,
     r#"controller_runtime_active_workers{controller="task"}"#,
@@ -45,6 +45,8 @@ const NAMES: [&str; 31] = [
     r#"controller_runtime_reconcile_total{controller="task",result="success"}"#,
     r#"controller_runtime_terminal_reconcile_errors_total{controller="task"}"#,
     r#"controller_runtime_webhook_panics_total"#,
+    r#"kbr_failing_watches{resource="tasks.probe.example.com"}"#,
+    r#"kbr_unreadable_objects{resource="tasks.probe.example.com"}"#,
     r#"process_cpu_seconds_total"#,
     r#"process_max_fds"#,
     r#"process_open_fds"#,

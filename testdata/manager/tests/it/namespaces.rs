@@ -8,8 +8,8 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use k8s_openapi::api::core::v1::ConfigMap;
-use kbr_runtime::testing::FaultProxy;
 use kbr_runtime::{BindAddress, Controller, Flags, Manager, ManagerError};
+use kbr_testing::FaultProxy;
 use kube::api::PostParams;
 use kube::runtime::controller::Action;
 use kube::runtime::watcher;
@@ -24,11 +24,9 @@ type Seen = Arc<Mutex<Vec<(String, String)>>>;
 
 /// A manager that watches the ConfigMaps of these namespaces.
 fn manager(config: Config, namespaces: &[&str], seen: &Seen) -> Manager {
-    let flags = Flags {
-        health_probe_bind_address: BindAddress::Off,
-        watch_namespace: namespaces.iter().map(|name| (*name).to_owned()).collect(),
-        ..Flags::default()
-    };
+    let mut flags = Flags::default();
+    flags.health_probe_bind_address = BindAddress::Off;
+    flags.watch_namespace = namespaces.iter().map(|name| (*name).to_owned()).collect();
     let mut manager = Manager::with_config(flags, config).unwrap();
     for namespace in manager.namespaces() {
         let objects = Api::<ConfigMap>::namespaced(manager.client(), &namespace);

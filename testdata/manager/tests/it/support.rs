@@ -12,8 +12,8 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use api::v1::{Task, TaskSpec};
-use kbr_runtime::testing::{TestEnv, TestEnvError};
 use kbr_runtime::{BindAddress, Flags, Manager};
+use kbr_testing::{TestEnv, TestEnvError};
 use kube::api::PostParams;
 use kube::config::{KubeConfigOptions, Kubeconfig};
 use kube::{Api, Config};
@@ -74,10 +74,8 @@ pub async fn manager(env: &TestEnv) -> Manager {
     let kubeconfig = Kubeconfig::read_from(env.kubeconfig()).unwrap();
     let options = KubeConfigOptions::default();
     let config = Config::from_custom_kubeconfig(kubeconfig, &options);
-    let flags = Flags {
-        health_probe_bind_address: BindAddress::Off,
-        ..Flags::default()
-    };
+    let mut flags = Flags::default();
+    flags.health_probe_bind_address = BindAddress::Off;
     Manager::with_config(flags, config.await.unwrap()).unwrap()
 }
 

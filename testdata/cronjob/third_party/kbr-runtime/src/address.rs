@@ -14,6 +14,7 @@ use std::str::FromStr;
 /// The address that a server listens on, or that the server is turned off. It is written as in the flags
 /// of controller-runtime.
 #[derive(Clone, Debug, Eq, PartialEq)]
+#[non_exhaustive]
 pub enum BindAddress {
     /// `0` or the empty string: the server is turned off.
     Off,

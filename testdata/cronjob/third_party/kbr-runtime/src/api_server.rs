@@ -4,8 +4,9 @@
 //! The API server as seen by this process: request deadlines, and whether it answers.
 //!
 //! Every request of the manager's client passes through here, between kube's client and its
-//! connections. A request that is not answered in time ends with an error, and the connections in use
-//! at that time are abandoned: a connection that has gone silent would stall every later request too.
+//! connections. A request that is not answered in time ends with an error, which closes its connection
+//! (kube speaks HTTP/1.1). If no other request was answered meanwhile either, all connections are
+//! abandoned: those that have gone silent would stall every later request too.
 //! Requests are retried by their callers, not here, so that one rejected object delays no other.
 //!
 //! While no request is answered, the controllers wait, and the log has one line a minute about it
@@ -29,7 +30,8 @@ use http::{Request, Response, StatusCode};
 use kube::client::{AuthError, Body, ClientBuilder, DynBody};
 use kube::{Client, Config};
 use tokio::sync::watch;
-use tokio::time::{Instant, sleep, timeout_at};
+use tokio::time::{Instant, sleep, sleep_until};
+use tokio_util::sync::CancellationToken;
 use tower::layer::layer_fn;
 use tower::util::BoxService;
 use tower::{BoxError, Service};
@@ -40,8 +42,9 @@ use crate::election::Gate;
 use crate::metrics;
 use body::Bounded;
 
-/// The deadline of a request that is not a watch.
-const REQUEST: Duration = Duration::from_secs(30);
+/// How long the response to a watch may take to begin. An API server answers it at once, whatever webhooks do:
+/// it waits on a connection that has gone silent, perhaps from the pool.
+const WATCH_BEGINS: Duration = Duration::from_secs(30);
 
 /// If a watch is dropped after this much silence, its connection is not used again, nor are the others
 /// of the same generation.
@@ -60,10 +63,14 @@ const QUESTION: Duration = Duration::from_secs(1);
 /// How much longer than the requested time a watch may be silent: the server ends it before that.
 const SLACK: Duration = Duration::from_secs(60);
 
-/// A request was not answered in time.
-#[derive(Debug, thiserror::Error)]
-#[error("no answer within {0:?}")]
-struct Unanswered(Duration);
+/// Why a request was given up.
+#[derive(Clone, Copy, Debug, thiserror::Error)]
+enum Unanswered {
+    #[error("no answer within {0:?}")]
+    InTime(Duration),
+    #[error("the process ends, and does not wait for an answer")]
+    AtTheEnd,
+}
 
 /// The known state of the API server. Clones share it.
 #[derive(Clone)]
@@ -75,6 +82,8 @@ struct Shared {
     config: Config,
     /// How long a request that is not a watch may take, including its response.
     deadline: Duration,
+    /// Cancelled when the process must end: no answer is waited for any more.
+    end: CancellationToken,
     state: Mutex<State>,
     answers: watch::Sender<bool>,
     gate: Gate,
@@ -84,6 +93,8 @@ struct Shared {
 struct State {
     /// How often the connections have been abandoned.
     generation: u64,
+    /// When the latest response, or part of one, arrived.
+    last_answer: Option<Instant>,
     /// When the first response arrived, or the first one after the last outage.
     answers_since: Option<Instant>,
     /// Since when requests have not been answered, and the latest reason.
@@ -107,15 +118,19 @@ struct Watch {
 }
 
 impl ApiServer {
-    /// Sends nothing yet.
+    /// As the flags configure it by default.
+    #[cfg(test)]
     pub(crate) fn new(config: Config) -> Self {
-        Self::with_deadline(config, REQUEST)
+        Self::with_deadline(config, crate::Flags::default().request_timeout)
     }
 
-    fn with_deadline(mut config: Config, deadline: Duration) -> Self {
+    /// Sends nothing yet. A request that is not a watch may take as long as `deadline`, including its
+    /// response.
+    pub(crate) fn with_deadline(mut config: Config, deadline: Duration) -> Self {
         config.default_retry = false;
         let state = State {
             generation: 0,
+            last_answer: None,
             answers_since: None,
             failing: None,
             watches: HashMap::new(),
@@ -124,6 +139,7 @@ impl ApiServer {
         let shared = Shared {
             config,
             deadline,
+            end: CancellationToken::new(),
             state: Mutex::new(state),
             answers: watch::Sender::new(true),
             gate: Gate::default(),
@@ -152,6 +168,11 @@ impl ApiServer {
     /// The gate that each request must pass.
     pub(crate) fn gate(&self) -> Gate {
         self.shared.gate.clone()
+    }
+
+    /// Gives up all requests that are not answered yet, and those that follow. Open watches continue.
+    pub(crate) fn give_up(&self) {
+        self.shared.end.cancel();
     }
 
     /// Counts all requests.
@@ -225,6 +246,7 @@ impl ApiServer {
     /// Records a response, or part of one.
     fn answered(&self) {
         let mut state = self.lock();
+        state.last_answer = Some(Instant::now());
         if state.is_outage() || state.answers_since.is_none() {
             state.answers_since = Some(Instant::now());
         }
@@ -252,8 +274,24 @@ impl ApiServer {
         }
     }
 
-    fn unanswered(&self) -> Unanswered {
-        Unanswered(self.shared.deadline)
+    /// Waits until a request that was sent at `sent` must be given up, and returns why.
+    async fn limit(self, sent: Instant, time: Duration) -> Unanswered {
+        tokio::select! {
+            () = self.shared.end.cancelled() => Unanswered::AtTheEnd,
+            () = sleep_until(sent + time) => Unanswered::InTime(time),
+        }
+    }
+
+    /// Records that a request over the connections of `generation` was given up.
+    fn given_up(&self, generation: u64, unanswered: Unanswered) {
+        let Unanswered::InTime(time) = unanswered else {
+            return;
+        };
+        let last_answer = self.lock().last_answer;
+        if last_answer.is_none_or(|at| at.elapsed() >= time) {
+            self.reconnect(generation);
+        }
+        self.failed(&unanswered);
     }
 
     fn open_watch(&self, bound: Duration) -> u64 {
@@ -327,6 +365,14 @@ impl Kind {
         }
         Self::Answer
     }
+
+    /// How long the response may take to begin, if other requests may take as long as `deadline`.
+    fn time_to_answer(self, deadline: Duration) -> Duration {
+        match self {
+            Self::Watch(_) => deadline.min(WATCH_BEGINS),
+            Self::Answer | Self::Endless => deadline,
+        }
+    }
 }
 
 /// A gateway answered instead of the API server.
@@ -384,17 +430,23 @@ impl Service<Request<Body>> for Requests {
 
     fn call(&mut self, request: Request<Body>) -> Self::Future {
         let (server, generation) = (self.server.clone(), self.generation);
-        let deadline = Instant::now() + server.shared.deadline;
-        let kind = Kind::of(&request);
+        let (sent, kind) = (Instant::now(), Kind::of(&request));
+        let time = kind.time_to_answer(server.shared.deadline);
         let method = metrics::method(request.method());
+        if server.shared.end.is_cancelled() {
+            return Box::pin(ready(Err(Unanswered::AtTheEnd.into())));
+        }
         // Nothing happens between the check and the call.
         let answer = match server.shared.gate.pass() {
             Ok(()) => self.connections.call(request),
             Err(closed) => return Box::pin(ready(Err(closed.into()))),
         };
-        let answer = timeout_at(deadline, answer);
         Box::pin(async move {
-            let answer = answer.await;
+            let answer = tokio::select! {
+                biased;
+                answer = answer => Ok(answer),
+                unanswered = server.clone().limit(sent, time) => Err(unanswered),
+            };
             let status = answer.as_ref().ok().and_then(|answer| answer.as_ref().ok());
             let status = status.map(Response::status);
             server.requests().count(method, status);
@@ -407,10 +459,8 @@ impl Service<Request<Body>> for Requests {
                     }
                     return Err(error);
                 }
-                Err(_) => {
-                    let unanswered = server.unanswered();
-                    server.reconnect(generation);
-                    server.failed(&unanswered);
+                Err(unanswered) => {
+                    server.given_up(generation, unanswered);
                     return Err(unanswered.into());
                 }
             };
@@ -419,13 +469,13 @@ impl Service<Request<Body>> for Requests {
             } else {
                 server.answered();
             }
-            Ok(response.map(|body| Bounded::new(server, generation, kind, deadline, body)))
+            Ok(response.map(|body| Bounded::new(server, generation, kind, sent, body)))
         })
     }
 }
 
-/// How long a watch may be silent before it ends: less than a minute, so that changes hidden by a dead
-/// connection are known within a minute. The server ends the watch a little earlier, which costs one
+/// How long a watch may be silent by default before it ends: less than a minute, so that changes hidden by a
+/// dead connection are known within a minute. The server ends the watch a little earlier, which costs one
 /// request.
 pub(crate) const WATCH_SECONDS: u32 = 45;
 

@@ -34,12 +34,13 @@ use tokio_util::sync::CancellationToken;
 
 use crate::api_server::ApiServer;
 use crate::backoff::{Backoff, Key};
+use crate::metrics;
 use crate::owned::Owned;
 use crate::pause::Pause;
 use crate::queue::{Queue, ReconcileRequest, Trigger};
 use crate::reconciler::{Failed, Policy, Reconciler};
 use crate::referenced::References;
-use crate::watch::{Decoded, Packed, Watches, decoding, resource};
+use crate::watch::{Decoded, Packed, SYNC_LIMIT, Watches, resource};
 pub use cache::Cache;
 use readable::Readable;
 use shown::{Observer, Shown, named, owners_touched, request, touched};
@@ -83,6 +84,7 @@ where
     concurrency: u16,
     debounce: Duration,
     timeout: Duration,
+    sync_limit: Duration,
 }
 
 /// Starts a stream of the objects to reconcile, given the means to keep a watch going.
@@ -99,6 +101,9 @@ where
 {
     /// Reconciles the objects of `api` that `config` selects.
     ///
+    /// The watch may be silent for [`watcher::Config::timeout`](watcher::Config::timeout()), by default 45 seconds; then it is renewed. With
+    /// a longer time, changes that a dead connection hides are known later.
+    ///
     /// They are cached as the JSON that the API server sent, without `metadata.managedFields`, and parsed for
     /// each reconcile: parsing takes some microseconds, and the cache a third of the memory or less. With
     /// [`Controller::for_stream`], this and everything else about the watch is up to you.
@@ -108,10 +113,7 @@ where
         let objects = store.clone();
         let primary: Primary<K> = Box::new(move |watches, observers| {
             let readable = Readable::new(objects.clone(), watches.skipped());
-            let events = watches.follow(
-                resource::<K>(&K::DynamicType::default()),
-                decoding(api, config),
-            );
+            let events = watches.watch::<_, Packed<K>>(api, config);
             let events = events.filter_map(readable.into_filter());
             let mut shown = Shown::new(objects, observers);
             // The stream contains no errors.
@@ -157,6 +159,7 @@ where
             concurrency: 1,
             debounce: Duration::ZERO,
             timeout: TIMEOUT,
+            sync_limit: SYNC_LIMIT,
         }
     }
 
@@ -171,8 +174,7 @@ where
         Child: Clone + Debug + DeserializeOwned + Resource<DynamicType = ()> + Send + 'static,
     {
         self.with(move |watches| {
-            let watch = decoding::<_, PartialObjectMeta<Child>>(api, config);
-            let events = watches.follow(resource::<Child>(&()), watch);
+            let events = watches.watch::<_, PartialObjectMeta<Child>>(api, config);
             owners_touched::<K, _, _>(events.filter_map(|event| ready(touched(event))))
         })
     }
@@ -235,8 +237,7 @@ where
     {
         self.with(move |watches| {
             let mut skipped = watches.skipped();
-            let what = resource::<Other>(&Other::DynamicType::default());
-            let events = watches.follow(what, decoding(api, config));
+            let events = watches.watch(api, config);
             let events = events.inspect(move |event| skipped.note(event));
             let read = events.filter_map(|event| {
                 ready(match touched(event) {
@@ -346,8 +347,7 @@ where
         self.observers
             .push(Box::new(move |event| index.note(event, &mentions)));
         self.with(move |watches| {
-            let watch = decoding::<_, PartialObjectMeta<Other>>(api, config);
-            let events = watches.follow(resource::<Other>(&()), watch);
+            let events = watches.watch::<_, PartialObjectMeta<Other>>(api, config);
             let concerned = events.flat_map(move |event| {
                 let trigger = match event {
                     watcher::Event::Apply(_) | watcher::Event::Delete(_) => Trigger::Change,
@@ -424,6 +424,15 @@ where
         self
     }
 
+    /// How long the first list of each watch may take: two minutes by default, as in controller-runtime. If one
+    /// takes longer, the manager ends with [`ManagerError::ControllerEnded`](crate::ManagerError), which names
+    /// what could not be listed. The time counts only while the API server answers.
+    #[must_use]
+    pub fn cache_sync_timeout(mut self, limit: Duration) -> Self {
+        self.sync_limit = limit;
+        self
+    }
+
     fn with(
         mut self,
         source: impl FnOnce(&Watches) -> BoxStream<'static, ReconcileRequest> + Send + 'static,
@@ -451,10 +460,11 @@ where
         let Run {
             server,
             recorder,
+            series,
             queue,
             stop,
         } = run;
-        let watches = Watches::new(name, server.clone(), recorder);
+        let watches = Watches::new(name, server.clone(), recorder, series).sync_limit(self.sync_limit);
         let backoff = Backoff::default();
         // If kube debounces, it must get every object at once.
         let is_limited = self.concurrency > 0 && self.debounce.is_zero();
@@ -493,6 +503,7 @@ where
         tokio::select! {
             () = reconciled => "nothing is left to watch".to_owned(),
             reason = watches.never_listed() => reason,
+            never = watches.report_unreadable() => match never {},
         }
     }
 }
@@ -502,6 +513,7 @@ where
 pub(crate) struct Run {
     pub(crate) server: ApiServer,
     pub(crate) recorder: Recorder,
+    pub(crate) series: metrics::Watches,
     pub(crate) queue: Queue,
     pub(crate) stop: CancellationToken,
 }

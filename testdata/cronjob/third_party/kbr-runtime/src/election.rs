@@ -8,8 +8,8 @@
 //! manifests, so that the role can name it.
 //!
 //! A Lease alone is not a lock: a process that is suspended and later resumed does not know that its Lease
-//! has expired. So the controllers' client checks a [`Gate`] before each request, which closes five seconds
-//! before another process may take the Lease. A request that was handed to the kernel before that can still
+//! has expired. So the controllers' client checks a [`Gate`] before each request, which closes some time
+//! (five seconds by default) before another process may take the Lease. A request that was handed to the kernel before that can still
 //! arrive, which is why writes name the version that they change, or create an object with a fixed name.
 
 mod boot_time;
@@ -22,6 +22,7 @@ use std::time::Duration;
 use kube::{Client, Config};
 use prometheus_client::metrics::gauge::Gauge;
 use tokio::sync::watch;
+use tokio::time::sleep;
 use tokio_util::sync::{CancellationToken, DropGuard};
 
 use crate::random::random;
@@ -31,12 +32,12 @@ use candidate::Candidate;
 pub(crate) use gate::Gate;
 use record::Record;
 
-/// How long a Lease stays valid after its holder's last renewal.
-const DURATION: Duration = Duration::from_secs(15);
+/// How long the process may continue after its Lease was lost, unless another may take the Lease earlier.
+const LAST_MOMENTS: Duration = Duration::from_secs(2);
 
-/// How long the leader tries to renew the Lease before it gives up. Its last requests have the rest of
-/// [`DURATION`] to arrive.
-const DEADLINE: Duration = Duration::from_secs(10);
+/// client-go makes the time between two attempts up to this much longer, so that candidates do not all try
+/// at the same time.
+const JITTER: f64 = 1.2;
 
 /// The file with the pod's namespace.
 const NAMESPACE: &str = "/var/run/secrets/kubernetes.io/serviceaccount/namespace";
@@ -65,6 +66,62 @@ pub(crate) struct Election {
 pub(crate) struct Settings {
     namespace: String,
     name: String,
+    timing: Timing,
+}
+
+/// The timing of an election. The names are client-go's.
+#[derive(Clone, Copy, Debug)]
+struct Timing {
+    /// How long the Lease stays valid after its holder's last renewal.
+    lease_duration: Duration,
+    /// How long the leader tries to renew the Lease before it gives up. Its last requests have the rest of
+    /// the lease duration to arrive.
+    renew_deadline: Duration,
+    /// The time between two attempts.
+    retry_period: Duration,
+}
+
+impl Timing {
+    /// # Errors
+    ///
+    /// [`ManagerError::Flag`] under the conditions for which client-go refuses them.
+    fn of(flags: &Flags) -> Result<Self, ManagerError> {
+        let timing = Self {
+            lease_duration: flags.leader_elect_lease_duration,
+            renew_deadline: flags.leader_elect_renew_deadline,
+            retry_period: flags.leader_elect_retry_period,
+        };
+        let wrong = |flag, problem: &str| {
+            let problem = problem.to_owned();
+            Err(ManagerError::Flag { flag, problem })
+        };
+        if timing.retry_period.is_zero() {
+            return wrong("--leader-elect-retry-period", "must be longer than 0");
+        }
+        if timing.renew_deadline <= timing.retry_period.mul_f64(JITTER) {
+            return wrong(
+                "--leader-elect-renew-deadline",
+                "must be longer than 1.2 times `--leader-elect-retry-period`",
+            );
+        }
+        if timing.lease_duration <= timing.renew_deadline {
+            return wrong(
+                "--leader-elect-lease-duration",
+                "must be longer than `--leader-elect-renew-deadline`",
+            );
+        }
+        Ok(timing)
+    }
+
+    /// How long one attempt may take: so short that one lost response leaves time for two more attempts.
+    fn attempt(self) -> Duration {
+        self.renew_deadline.mul_f64(0.3)
+    }
+
+    /// How long the process may continue after its Lease was lost.
+    fn last_moments(self) -> Duration {
+        LAST_MOMENTS.min(self.lease_duration.saturating_sub(self.renew_deadline))
+    }
 }
 
 impl Settings {
@@ -77,7 +134,8 @@ impl Settings {
     ///
     /// # Errors
     ///
-    /// [`ManagerError::Flag`] if the name is not a valid Lease name, or if there is no valid namespace.
+    /// [`ManagerError::Flag`] if the name is not a valid Lease name, if there is no valid namespace, or if the
+    /// times contradict each other.
     pub(crate) fn of(flags: &Flags) -> Result<Option<Self>, ManagerError> {
         if !flags.leader_elect {
             return Ok(None);
@@ -104,7 +162,11 @@ impl Settings {
             let problem = format!("`{namespace}` cannot be the name of a namespace");
             return Err(wrong("--leader-election-namespace", problem));
         }
-        Ok(Some(Self { namespace, name }))
+        Ok(Some(Self {
+            namespace,
+            name,
+            timing: Timing::of(flags)?,
+        }))
     }
 }
 
@@ -122,6 +184,7 @@ pub(crate) fn is_name(name: &str) -> bool {
 
 impl Election {
     /// Takes part from now on. `gate` closes when the Lease is lost. `leads` is 1 while the Lease is held.
+    /// `end` is called if the process still runs two seconds after the loss.
     ///
     /// # Errors
     ///
@@ -131,8 +194,13 @@ impl Election {
         mut config: Config,
         gate: Gate,
         leads: Gauge,
+        end: Option<fn()>,
     ) -> Result<Self, ManagerError> {
-        let Settings { namespace, name } = settings;
+        let Settings {
+            namespace,
+            name,
+            timing,
+        } = settings;
         // Attempts are repeated here, each with its own timeout.
         config.default_retry = false;
         let client = Client::try_from(config.clone()).map_err(ManagerError::Client)?;
@@ -145,7 +213,8 @@ impl Election {
             client,
             namespace,
             name,
-            identity: identity(),
+            identity: identity(|name| std::env::var(name).ok()),
+            timing,
             gate,
             leads,
             state,
@@ -153,13 +222,18 @@ impl Election {
             record: Record::default(),
             is_stale: true,
         };
-        let is_abandoned = abandoned.clone();
+        let (is_abandoned, is_left) = (abandoned.clone(), stop.clone());
+        let last_state = receiver.clone();
         let run = async move {
-            tokio::select! {
+            let reason = tokio::select! {
                 reason = candidate.run() => reason,
                 // The Lease then expires.
                 () = is_abandoned.cancelled() => "it was abandoned".to_owned(),
+            };
+            if matches!(*last_state.borrow(), State::Lost(_)) {
+                fence(&is_left, timing.last_moments(), end).await;
             }
+            reason
         };
         Ok(Self {
             thread: Thread::spawn("leader election", run)?,
@@ -200,11 +274,26 @@ impl Election {
     }
 }
 
-/// The identity of this process: a pod keeps its name and uid when its container restarts.
-fn identity() -> String {
-    let variable = |name| std::env::var(name).ok().filter(|value| !value.is_empty());
-    let name = variable("POD_NAME").or_else(|| variable("HOSTNAME"));
+/// Calls `end` after the time `after` a loss, unless the election is left before: then nothing runs any more.
+///
+/// What runs is dropped at its next `await`, which code that blocks its thread never reaches. This thread is
+/// not blocked by it.
+async fn fence(left: &CancellationToken, after: Duration, end: Option<fn()>) {
+    let Some(end) = end else {
+        return;
+    };
+    if left.run_until_cancelled(sleep(after)).await.is_some() {
+        tracing::error!("the process has not ended after it lost the Lease: ending at once");
+        end();
+    }
+}
+
+/// The identity of this process, with the environment `variable`. It is new for each process, as in client-go:
+/// a pod may run two at once, such as two containers, or one that the kubelet has given up on and its successor.
+fn identity(variable: impl Fn(&'static str) -> Option<String>) -> String {
+    let variables = ["POD_NAME", "HOSTNAME"].into_iter();
+    let mut names = variables.filter_map(variable);
+    let name = names.find(|name| !name.is_empty());
     let name = name.unwrap_or_else(|| "manager".to_owned());
-    let uid = variable("POD_UID").unwrap_or_else(|| format!("{:016x}", random()));
-    format!("{name}_{uid}")
+    format!("{name}_{:016x}", random())
 }

@@ -16,7 +16,17 @@ use tracing_subscriber::filter::LevelFilter;
 use crate::{BindAddress, namespaces};
 
 /// Flags of the manager; flatten them into the project's own flags.
+///
+/// Later versions may add flags. Code that does not parse them starts from the defaults:
+///
+/// ```
+/// use kbr_runtime::{BindAddress, Flags};
+///
+/// let mut flags = Flags::default();
+/// flags.health_probe_bind_address = BindAddress::Off;
+/// ```
 #[derive(Args, Clone, Debug, Eq, PartialEq)]
+#[non_exhaustive]
 pub struct Flags {
     /// Kubeconfig file to use instead of $KUBECONFIG, ~/.kube/config or the pod's service account.
     #[arg(long, value_name = "FILE")]
@@ -37,6 +47,19 @@ pub struct Flags {
     /// Namespace of the Lease; in a pod the default is the pod's namespace.
     #[arg(long, value_name = "NAMESPACE")]
     pub leader_election_namespace: Option<String>,
+
+    /// How long another replica waits for a renewal of the Lease before it takes it, such as 15s; longer
+    /// than the renew deadline. It is written to the Lease in whole seconds, rounded up.
+    #[arg(long, value_name = "DURATION", default_value = "15s", value_parser = duration)]
+    pub leader_elect_lease_duration: Duration,
+
+    /// How long the leader tries to renew the Lease before it gives up and exits.
+    #[arg(long, value_name = "DURATION", default_value = "10s", value_parser = duration)]
+    pub leader_elect_renew_deadline: Duration,
+
+    /// Time between two attempts to acquire or renew the Lease.
+    #[arg(long, value_name = "DURATION", default_value = "2s", value_parser = duration)]
+    pub leader_elect_retry_period: Duration,
 
     /// Address of /metrics; 0 turns it off.
     #[arg(long, value_name = "ADDRESS", default_value = "0")]
@@ -77,8 +100,14 @@ pub struct Flags {
     #[arg(long, value_name = "FORMAT", value_enum)]
     pub log_format: Option<LogFormat>,
 
+    /// How long a request to the API server may take, including its response. Watches have limits of
+    /// their own, and may take at most 30s to begin.
+    #[arg(long, value_name = "DURATION", default_value = "60s", value_parser = duration)]
+    pub request_timeout: Duration,
+
     /// How long running reconciles may continue after a signal to stop, such as 25s or 1m30s.
-    /// Must be shorter than the pod's terminationGracePeriodSeconds.
+    /// Requests that are not answered after nine tenths of it are given up.
+    /// Must be at least five seconds shorter than the pod's terminationGracePeriodSeconds.
     #[arg(long, value_name = "DURATION", default_value = "25s", value_parser = duration)]
     pub graceful_shutdown_timeout: Duration,
 
@@ -124,6 +153,9 @@ impl Default for Flags {
             leader_elect: false,
             leader_election_id: None,
             leader_election_namespace: None,
+            leader_elect_lease_duration: Duration::from_secs(15),
+            leader_elect_renew_deadline: Duration::from_secs(10),
+            leader_elect_retry_period: Duration::from_secs(2),
             metrics_bind_address: BindAddress::Off,
             metrics_secure: true,
             metrics_cert_path: None,
@@ -131,6 +163,7 @@ impl Default for Flags {
             metrics_cert_key: KEY.to_owned(),
             log_level: LevelFilter::INFO,
             log_format: None,
+            request_timeout: Duration::from_secs(60),
             graceful_shutdown_timeout: Duration::from_secs(25),
             webhook_cert_path: None,
             webhook_cert_name: CERTIFICATE.to_owned(),
@@ -144,6 +177,7 @@ impl Default for Flags {
 
 /// The format of log lines.
 #[derive(Clone, Copy, Debug, Eq, PartialEq, ValueEnum)]
+#[non_exhaustive]
 pub enum LogFormat {
     /// For people.
     Text,

@@ -6,6 +6,7 @@
 //! Connections, memory and time are limited. When they run out, a connection that waits for its peer is
 //! evicted: see [`peer`].
 
+mod log_limit;
 mod metered;
 mod peer;
 
@@ -25,11 +26,12 @@ use hyper_util::rt::TokioIo;
 use rustls::ServerConfig;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpStream;
-use tokio::time::{MissedTickBehavior, interval, timeout};
+use tokio::time::{Instant, MissedTickBehavior, interval, timeout};
 use tokio_rustls::TlsAcceptor;
 use tokio_util::sync::CancellationToken;
 
 use crate::chain::chain;
+pub(crate) use log_limit::LogLimit;
 use metered::Metered;
 pub(crate) use peer::{Peer, Unavailable};
 use peer::{Peers, Phase};
@@ -81,6 +83,7 @@ where
     listener.set_nonblocking(true)?;
     let listener = tokio::net::TcpListener::from_std(listener)?;
     let peers = Peers::new(limits);
+    let untrusted = Arc::new(LogLimit::default());
     let mut sweep = interval(SWEEP);
     sweep.set_missed_tick_behavior(MissedTickBehavior::Delay);
     let accept = async {
@@ -93,6 +96,7 @@ where
                         respond: respond.clone(),
                         stop: stop.clone(),
                         idle: limits.idle,
+                        untrusted: untrusted.clone(),
                     };
                     tokio::spawn(connection.serve(stream));
                 }
@@ -128,6 +132,8 @@ struct Connection<R> {
     respond: R,
     stop: CancellationToken,
     idle: Duration,
+    /// Log lines about clients that do not trust the certificate.
+    untrusted: Arc<LogLimit<()>>,
 }
 
 impl<R, F> Connection<R>
@@ -149,7 +155,9 @@ where
         match handshake {
             Ok(stream) => self.speak(stream).await,
             // Such as an API server that is configured to trust another CA.
-            Err(error) if is_refusal(&error) => {
+            Err(error)
+                if is_refusal(&error) && self.untrusted.pass((), Instant::now()).is_some() =>
+            {
                 tracing::warn!(error = chain(&error), "a client refused the certificate");
             }
             Err(error) => tracing::debug!(error = chain(&error), "no TLS handshake"),

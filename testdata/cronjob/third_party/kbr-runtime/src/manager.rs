@@ -20,7 +20,7 @@ use kube::runtime::controller::Action;
 use kube::runtime::events::Recorder;
 use kube::{Client, Config, Resource};
 use serde::de::DeserializeOwned;
-use tokio::time::timeout;
+use tokio::time::{sleep, timeout};
 use tokio_util::sync::CancellationToken;
 
 use crate::api_server::ApiServer;
@@ -36,6 +36,13 @@ use crate::{Clock, Controller, Flags, ManagerError, chain, client, logging, name
 
 /// How long the start is delayed to find out whether the namespaces to watch exist.
 const FIRST_ANSWER: Duration = Duration::from_secs(5);
+
+/// The part of the grace period after which no answer of the API server is waited for. The rest is for what
+/// reconciles do after the error.
+const LAST_ANSWER: f64 = 0.9;
+
+/// How long the servers may finish open requests after leadership was lost.
+const LAST_RESPONSES: Duration = Duration::from_secs(1);
 
 /// Creates the client that controllers share, and runs controllers, webhooks and health probes.
 ///
@@ -80,6 +87,8 @@ pub struct Manager {
     /// Whether it watches some namespaces instead of the whole cluster.
     is_namespaced: bool,
     stop: CancellationToken,
+    /// Ends the process, if the manager may do that.
+    end: Option<fn()>,
 }
 
 struct Registration {
@@ -122,7 +131,7 @@ impl Manager {
     /// [`ManagerError::Client`] when `config` is not usable, for example because of a certificate in it.
     pub fn with_config(flags: Flags, config: Config) -> Result<Self, ManagerError> {
         client::install_tls_provider();
-        let server = ApiServer::new(config.clone());
+        let server = ApiServer::with_deadline(config.clone(), flags.request_timeout);
         let (webhooks, metrics) = (Webhooks::default(), Metrics::new());
         let host = config
             .cluster_url
@@ -144,13 +153,15 @@ impl Manager {
             metrics,
             is_namespaced: false,
             stop: CancellationToken::new(),
+            end: None,
         })
     }
 
     /// The client that controllers share.
     ///
-    /// A request other than a watch fails if it is not answered within 30 seconds. The client does not
-    /// retry requests: return the error from the reconcile, which is then retried.
+    /// A request other than a watch fails if it is not answered within [`Flags::request_timeout`], or after
+    /// nine tenths of the grace period at the stop. The client does not retry requests: return the error from
+    /// the reconcile, which is then retried.
     #[must_use]
     pub fn client(&self) -> Client {
         self.client.clone()
@@ -404,14 +415,16 @@ impl Manager {
     /// Runs until SIGTERM or SIGINT, then waits for the running reconciles and tasks and returns.
     ///
     /// It waits no longer than `--graceful-shutdown-timeout`. A second signal ends the process at once,
-    /// with exit code 1.
+    /// with exit code 1. So does the loss of leadership, two seconds later, if the process still runs then.
     ///
     /// # Errors
     ///
     /// [`ManagerError::Thread`] or [`ManagerError::ThreadEnded`] when signals cannot be handled, and the
     /// errors of [`Manager::run_until_stopped`].
     pub async fn run(&mut self) -> Result<(), ManagerError> {
-        let mut signals = signals::listen(self.stop.clone(), || std::process::exit(1))?;
+        let end: fn() = || std::process::exit(1);
+        let mut signals = signals::listen(self.stop.clone(), end)?;
+        self.end = Some(end);
         tokio::select! {
             outcome = self.run_until_stopped() => outcome,
             error = signals.ended() => Err(error),
@@ -419,7 +432,7 @@ impl Manager {
     }
 
     /// Runs until [`Manager::stop_token`] is cancelled, then waits for the running reconciles and tasks
-    /// and returns. It handles no signals.
+    /// and returns. It handles no signals, and does not end the process.
     ///
     /// Webhooks are served until the controllers have finished, since the controllers' last writes may need
     /// them. Controllers, tasks and webhooks run only once: a second call starts none of them.
@@ -446,7 +459,8 @@ impl Manager {
             Some(settings) => {
                 let gate = self.server.gate();
                 let leads = self.metrics.leads(settings.name());
-                Some(Election::start(settings, self.config.clone(), gate, leads)?)
+                let config = self.config.clone();
+                Some(Election::start(settings, config, gate, leads, self.end)?)
             }
             None => None,
         };
@@ -470,14 +484,25 @@ impl Manager {
         };
         let lead = Lead {
             election,
+            server: self.server.clone(),
             stop: self.stop.clone(),
             grace: self.flags.graceful_shutdown_timeout,
         };
         let tasks = std::mem::take(&mut self.tasks);
-        let outcome = lead.run(controllers, tasks, others).await;
+        let (outcome, election) = lead.run(controllers, tasks, others).await;
         self.stop.cancel();
-        server.stop().await;
-        metrics.stop().await;
+        let release = async {
+            if let Some(election) = election {
+                election.release().await;
+            }
+        };
+        let stopped = async { tokio::join!(release, server.stop(), metrics.stop()) };
+        if matches!(outcome, Err(ManagerError::LeadershipLost { .. })) {
+            // Soon another may lead, and code that blocks its thread has not ended.
+            let _ = timeout(LAST_RESPONSES, stopped).await;
+        } else {
+            stopped.await;
+        }
         outcome
     }
 
@@ -513,6 +538,7 @@ impl Manager {
             let run = Run {
                 server: self.server.clone(),
                 recorder: self.recorder(controller.name),
+                series: self.metrics.watches().clone(),
                 queue,
                 stop: self.stop.clone(),
             };
@@ -526,19 +552,21 @@ impl Manager {
 struct Lead {
     /// Without an election, this process leads.
     election: Option<Election>,
+    server: ApiServer,
     stop: CancellationToken,
     grace: Duration,
 }
 
 impl Lead {
     /// Runs `controllers` once this process leads, and each of `tasks` at once or once this process leads,
-    /// until the stop or until a controller or one of the `others` ends.
+    /// until the stop or until a controller or one of the `others` ends. Also returns the election that may be
+    /// left: nothing that needs the Lease runs any more.
     async fn run(
         mut self,
         controllers: Vec<(&'static str, BoxFuture<'static, String>)>,
         tasks: Vec<Task>,
         others: impl Future<Output = ManagerError>,
-    ) -> Result<(), ManagerError> {
+    ) -> (Result<(), ManagerError>, Option<Election>) {
         let mut others = pin!(others);
         let mut running = Running::default();
         let (leading, always): (Vec<_>, Vec<_>) =
@@ -560,7 +588,8 @@ impl Lead {
                 },
             };
             if let Some(outcome) = outcome {
-                return self.step_back(running, outcome).await;
+                let finished = self.finish(running).await;
+                return (first_error(outcome, finished), self.election);
             }
         }
         self.spawn(&mut running, leading);
@@ -568,32 +597,31 @@ impl Lead {
             tracing::info!(controller = name, "starting");
             running.spawn(name, controller);
         }
-        let Self { stop, grace, .. } = self;
+        let mut election = self.election.take();
         let finished = async {
             let outcome = tokio::select! {
                 // A controller that ends because of the stop has not ended by itself.
                 biased;
-                () = stop.cancelled() => Ok(()),
+                () = self.stop.cancelled() => Ok(()),
                 error = running.ended() => Err(error),
                 error = others => Err(error),
             };
-            stop.cancel();
-            let finished = running.finish(grace).await;
-            outcome.and(finished)
+            (outcome, self.finish(running).await)
         };
-        let Some(mut election) = self.election else {
-            return finished.await;
+        let lost = async {
+            match &mut election {
+                Some(election) => election.lost().await,
+                None => pending().await,
+            }
         };
-        let outcome = tokio::select! {
-            outcome = finished => outcome,
+        let (outcome, finished) = tokio::select! {
+            finished = finished => finished,
             // Everything that is running is dropped at its current `await`.
-            error = election.lost() => return Err(error),
+            error = lost => return (Err(error), None),
         };
         // What has not ended may still write, so the Lease must then expire.
-        if !matches!(outcome, Err(ManagerError::GracePeriodElapsed(_))) {
-            election.release().await;
-        }
-        outcome
+        let election = election.filter(|_| finished.is_ok());
+        (first_error(outcome, finished), election)
     }
 
     fn spawn(&self, running: &mut Running, tasks: Vec<Task>) {
@@ -603,17 +631,32 @@ impl Lead {
         }
     }
 
-    /// Leaves the election without having led.
-    async fn step_back(
-        self,
-        running: Running,
-        outcome: Result<(), ManagerError>,
-    ) -> Result<(), ManagerError> {
+    /// Stops `running` and waits for it within the grace period, at whose end nothing waits for the API server
+    /// any more.
+    async fn finish(&self, running: Running) -> Result<(), ManagerError> {
         self.stop.cancel();
-        let finished = running.finish(self.grace).await;
-        if let Some(election) = self.election {
-            election.release().await;
+        let give_up = async {
+            sleep(self.grace.mul_f64(LAST_ANSWER)).await;
+            self.server.give_up();
+            pending().await
+        };
+        tokio::select! {
+            finished = running.finish(self.grace) => finished,
+            never = give_up => never,
         }
-        outcome.and(finished)
     }
+}
+
+/// The first error, which is the cause of the second, or has hidden it until now.
+fn first_error(
+    outcome: Result<(), ManagerError>,
+    finished: Result<(), ManagerError>,
+) -> Result<(), ManagerError> {
+    if let (Err(_), Err(error)) = (&outcome, &finished) {
+        tracing::error!(
+            error = chain::chain(error),
+            "the manager did not end in time"
+        );
+    }
+    outcome.and(finished)
 }

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 //! The metrics of a manager, with the names, labels and buckets of controller-runtime, so that its
-//! dashboards and alerts work unchanged; and a server for them.
+//! dashboards and alerts work unchanged; a few that it lacks, with the prefix `kbr_`; and a server for them.
 //!
 //! Everything is counted, whether or not metrics are served: counting costs nanoseconds, since each
 //! part of the process looks up its series only once, when it starts.
@@ -15,6 +15,7 @@ mod native;
 mod process;
 mod requests;
 mod server;
+mod watches;
 mod webhooks;
 
 use std::collections::BTreeSet;
@@ -36,6 +37,7 @@ use prometheus_client::registry::{Metric, Registry};
 pub(crate) use controllers::{Backlog, Counts};
 pub(crate) use requests::{Requests, method};
 pub(crate) use server::Server;
+pub(crate) use watches::{Share, Watches};
 pub(crate) use webhooks::Counts as WebhookCounts;
 
 use crate::queue::Queue;
@@ -60,7 +62,8 @@ const TOTAL: &str = "_total";
 /// The metrics of a manager, returned by [`Manager::metrics`](crate::Manager::metrics). Clones share
 /// them.
 ///
-/// The manager's own metrics are those of controller-runtime 0.24. You can add your own:
+/// The manager's own metrics are those of controller-runtime 0.24, `kbr_failing_watches` and
+/// `kbr_unreadable_objects`; see the [guide](crate::guide#metrics-and-the-log-level). You can add your own:
 ///
 /// ```
 /// use kbr_runtime::prometheus_client::metrics::counter::Counter;
@@ -84,6 +87,7 @@ struct Shared {
     table: Mutex<Table>,
     controllers: Controllers,
     webhooks: Webhooks,
+    watches: Watches,
     reads: Reads,
     leads: Family<[(&'static str, String); 1], Gauge>,
 }
@@ -100,11 +104,13 @@ impl Metrics {
             table: Mutex::default(),
             controllers: Controllers::default(),
             webhooks: Webhooks::default(),
+            watches: Watches::default(),
             reads: Reads::default(),
             leads: Family::default(),
         }));
         metrics.0.controllers.register(&metrics);
         metrics.0.webhooks.register(&metrics);
+        metrics.0.watches.register(&metrics);
         let Reads { total, errors } = metrics.reads();
         metrics.register(
             "certwatcher_read_certificate_total",
@@ -183,6 +189,10 @@ impl Metrics {
 
     pub(crate) fn webhooks(&self) -> &Webhooks {
         &self.0.webhooks
+    }
+
+    pub(crate) fn watches(&self) -> &Watches {
+        &self.0.watches
     }
 
     pub(crate) fn reads(&self) -> Reads {

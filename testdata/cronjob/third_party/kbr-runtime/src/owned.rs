@@ -33,7 +33,7 @@ use tokio::time::timeout;
 
 use crate::queue::Trigger;
 use crate::reading::DecodeError;
-use crate::watch::{Decoded, Packed, Unreadable, Watches, decoding, resource};
+use crate::watch::{Decoded, Packed, Unreadable, Watches, resource};
 use state::State;
 
 pub(crate) use index::owners;
@@ -171,8 +171,9 @@ struct Cache<K> {
     watch: Mutex<Option<Watch<K>>>,
 }
 
-/// The watch that fills a cache.
-pub(crate) type Watch<K> = BoxStream<'static, Result<Event<Decoded<Packed<K>>>, watcher::Error>>;
+/// Starts the watch that fills a cache.
+pub(crate) type Watch<K> =
+    Box<dyn FnOnce(&Watches) -> BoxStream<'static, Event<Decoded<Packed<K>>>> + Send>;
 
 impl<O, K> Owned<O, K>
 where
@@ -188,7 +189,7 @@ where
     /// `metadata.managedFields`, which is parsed when they are read.
     #[must_use]
     pub fn watch(api: Api<K>, config: watcher::Config) -> Self {
-        Self::of_watch(decoding(api, config).boxed())
+        Self::of_watch(Box::new(move |watches| watches.watch(api, config)))
     }
 
     /// Like [`Owned::watch`], but `slim` removes from each object what is large and never read, to save
@@ -199,7 +200,7 @@ where
         config: watcher::Config,
         slim: impl Fn(&mut K) + Send + 'static,
     ) -> Self {
-        let events = decoding::<_, Packed<K>>(api, config).map_ok(move |event| {
+        let slim = move |event: Event<Decoded<Packed<K>>>| {
             event.modify(|object| {
                 if let Decoded::Object(packed) = object
                     && let Ok(mut object) = packed.open()
@@ -210,8 +211,10 @@ where
                     }
                 }
             })
-        });
-        Self::of_watch(events.boxed())
+        };
+        Self::of_watch(Box::new(move |watches| {
+            watches.watch(api, config).map(slim).boxed()
+        }))
     }
 
     /// Like [`Owned::watch`], for a watch that you have created yourself with
@@ -228,7 +231,9 @@ where
             Event::Apply(object) => Event::Apply(packed(object)),
             Event::Delete(object) => Event::Delete(packed(object)),
         });
-        Self::of_watch(events.boxed())
+        Self::of_watch(Box::new(move |watches| {
+            watches.follow(resource::<K>(&()), events)
+        }))
     }
 
     fn of_watch(watch: Watch<K>) -> Self {
@@ -295,7 +300,7 @@ where
         self.lock().remove(object.meta());
     }
 
-    /// The watch that fills the cache.
+    /// Starts the watch that fills the cache.
     ///
     /// # Panics
     ///
@@ -316,7 +321,7 @@ where
         watches: &Watches,
     ) -> BoxStream<'static, (ObjectRef<O>, Trigger)> {
         let mut skipped = watches.skipped();
-        let events = watches.follow(resource::<K>(&()), watch);
+        let events = watch(watches);
         let touched = events.flat_map(move |event| {
             skipped.note(&event);
             let why = match &event {

@@ -5,6 +5,9 @@
 //!
 //! kube's [`watcher`] lists, resumes and starts again after "410 Gone". This module adds the pauses between
 //! its attempts, the log lines about them, and the handling of objects that do not fit their Rust type.
+//!
+//! A watch fails from an error until the API server has accepted its next request: the watcher itself shows
+//! nothing before the next event, which may be hours later.
 
 /// For an `impl Resource` of a wrapper of `$kind`, which is of the same kind.
 macro_rules! kind_of {
@@ -44,6 +47,7 @@ mod packed;
 mod unreadable;
 
 use std::collections::BTreeMap;
+use std::convert::Infallible;
 use std::fmt::Debug;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -51,17 +55,22 @@ use std::time::Duration;
 
 use futures::stream::BoxStream;
 use futures::{Stream, StreamExt};
+use http::Request;
+use kube::client::Body;
 use kube::runtime::events::Recorder;
 use kube::runtime::watcher::{self, Event, watcher};
-use kube::{Api, Resource};
+use kube::{Api, Client, Resource};
 use tokio::time::{Instant, sleep};
+use tower::service_fn;
 
 use crate::api_server::{ApiServer, WATCH_SECONDS, pause};
 use crate::chain::chain;
+use crate::metrics;
 
 use decoded::Read;
 pub(crate) use decoded::{Decoded, Unreadable};
 pub(crate) use packed::Packed;
+use unreadable::Reports;
 pub(crate) use unreadable::Skipped;
 
 /// The pause after the first failure, as in client-go. It doubles with each further failure.
@@ -73,8 +82,8 @@ pub(crate) const LONGEST_PAUSE: Duration = Duration::from_secs(8);
 /// The time between two log lines about a watch that keeps failing.
 const REMINDER: Duration = Duration::from_secs(60);
 
-/// How long the first list may take while the API server answers; as in controller-runtime.
-const SYNC_LIMIT: Duration = Duration::from_secs(120);
+/// How long the first list may take by default while the API server answers; as in controller-runtime.
+pub(crate) const SYNC_LIMIT: Duration = Duration::from_secs(120);
 
 /// What the watches of one controller have in common. Clones share it.
 #[derive(Clone)]
@@ -82,9 +91,11 @@ pub(crate) struct Watches {
     controller: &'static str,
     server: ApiServer,
     recorder: Recorder,
+    series: metrics::Watches,
     sync_limit: Duration,
     unlisted: Arc<Mutex<Unlisted>>,
     failing: FailingWatches,
+    reports: Reports,
 }
 
 /// How many watches of one controller are failing. Clones share it.
@@ -109,15 +120,27 @@ impl FailingWatches {
 type Unlisted = BTreeMap<usize, (String, Option<String>)>;
 
 impl Watches {
-    pub(crate) fn new(controller: &'static str, server: ApiServer, recorder: Recorder) -> Self {
+    pub(crate) fn new(
+        controller: &'static str,
+        server: ApiServer,
+        recorder: Recorder,
+        series: metrics::Watches,
+    ) -> Self {
         Self {
             controller,
             server,
             recorder,
+            series,
             sync_limit: SYNC_LIMIT,
             unlisted: Arc::default(),
             failing: FailingWatches::default(),
+            reports: Reports::default(),
         }
+    }
+
+    /// Sets how long the first lists may take while the API server answers.
+    pub(crate) fn sync_limit(self, sync_limit: Duration) -> Self {
+        Self { sync_limit, ..self }
     }
 
     /// Waits until a first list is overdue although the API server answers, and says which.
@@ -136,8 +159,41 @@ impl Watches {
         }
     }
 
-    /// The events of a watch, which is restarted for as long as anybody listens.
+    /// The events of a watch of what `api` and `config` select, with the objects as `K`. No object can break
+    /// the list for the others. The watch is restarted for as long as anybody listens.
+    pub(crate) fn watch<A, K>(
+        &self,
+        api: Api<A>,
+        config: watcher::Config,
+    ) -> BoxStream<'static, Event<Decoded<K>>>
+    where
+        A: Resource,
+        K: Clone + Debug + Read + Resource + Send + 'static,
+        K::DynamicType: Clone + Default + Send + Sync,
+    {
+        let kind = K::DynamicType::default();
+        let state = self.state(resource::<K>(&kind));
+        let accepted = state.clone();
+        let namespace = api.namespace().map(str::to_owned);
+        let client = watching(api.into_client(), move || lock(&accepted).accepted());
+        let api: Api<Decoded<K>> = match namespace {
+            Some(namespace) => Api::namespaced_with(client, &namespace, &kind),
+            None => Api::all_with(client, &kind),
+        };
+        self.list(state, watcher(api, bounded(config)))
+    }
+
+    /// Like [`Watches::watch`], for events that the user has made.
     pub(crate) fn follow<K, S>(&self, what: String, watch: S) -> BoxStream<'static, Event<K>>
+    where
+        K: Send + 'static,
+        S: Stream<Item = Result<Event<K>, watcher::Error>> + Send + 'static,
+    {
+        self.list(self.state(what), watch)
+    }
+
+    /// The events of `watch`, whose first list must arrive.
+    fn list<K, S>(&self, state: Arc<Mutex<WatchState>>, watch: S) -> BoxStream<'static, Event<K>>
     where
         K: Send + 'static,
         S: Stream<Item = Result<Event<K>, watcher::Error>> + Send + 'static,
@@ -145,7 +201,7 @@ impl Watches {
         let number = {
             let mut unlisted = self.unlisted();
             let number = unlisted.last_key_value().map_or(0, |(last, _)| last + 1);
-            unlisted.insert(number, (what.clone(), None));
+            unlisted.insert(number, (lock(&state).what.clone(), None));
             number
         };
         let watches = self.clone();
@@ -162,7 +218,7 @@ impl Watches {
                 *last = Some(error.to_owned());
             }
         };
-        self.keep_going(what, watch, works, fails)
+        self.keep_going(state, watch, works, fails)
     }
 
     /// The items of a stream that the user has made from a watch, with pauses after its errors.
@@ -171,12 +227,12 @@ impl Watches {
         T: Send + 'static,
         S: Stream<Item = Result<T, watcher::Error>> + Send + 'static,
     {
-        self.keep_going(what, items, |_| true, |_| {})
+        self.keep_going(self.state(what), items, |_| true, |_| {})
     }
 
     fn keep_going<T, S>(
         &self,
-        what: String,
+        state: Arc<Mutex<WatchState>>,
         items: S,
         mut works: impl FnMut(&T) -> bool + Send + 'static,
         mut fails: impl FnMut(&str) + Send + 'static,
@@ -185,28 +241,21 @@ impl Watches {
         T: Send + 'static,
         S: Stream<Item = Result<T, watcher::Error>> + Send + 'static,
     {
-        let mut fate = WatchState {
-            controller: self.controller,
-            what,
-            server: self.server.clone(),
-            failures: 0,
-            reported: None,
-            all: self.failing.clone(),
-        };
+        let server = self.server.clone();
         let items = items.filter_map(move |item| {
             let (item, delay) = match item {
                 Ok(item) => {
                     if works(&item) {
-                        fate.end();
+                        lock(&state).works();
                     }
                     (Some(item), Duration::ZERO)
                 }
                 Err(error) => {
                     fails(&explained(&error));
-                    (None, fate.pause_after(&error))
+                    (None, lock(&state).pause_after(&error))
                 }
             };
-            let server = fate.server.clone();
+            let server = server.clone();
             async move {
                 if !delay.is_zero() {
                     pause(&server, delay).await;
@@ -217,45 +266,75 @@ impl Watches {
         items.boxed()
     }
 
+    /// The state of a watch that has not failed.
+    fn state(&self, what: String) -> Arc<Mutex<WatchState>> {
+        let series = self.series.failing(&what);
+        Arc::new(Mutex::new(WatchState {
+            controller: self.controller,
+            what,
+            series,
+            server: self.server.clone(),
+            failures: 0,
+            is_failing: false,
+            accepted: None,
+            reported: None,
+            is_reported: false,
+            all: self.failing.clone(),
+        }))
+    }
+
     pub(crate) fn failing(&self) -> FailingWatches {
         self.failing.clone()
     }
 
     /// For the objects of one watch that cannot be read.
-    pub(crate) fn skipped(&self) -> Skipped {
-        Skipped::new(self.controller, self.recorder.clone())
+    pub(crate) fn skipped<K>(&self) -> Skipped<K>
+    where
+        K: Resource,
+        K::DynamicType: Default,
+    {
+        let resource = resource::<K>(&K::DynamicType::default());
+        let counted = self.series.unreadable(&resource);
+        Skipped::new(self.controller, self.reports.clone(), counted)
+    }
+
+    /// Publishes events about objects that cannot be read.
+    pub(crate) async fn report_unreadable(&self) -> Infallible {
+        self.reports.publish(&self.server, &self.recorder).await
     }
 
     fn unlisted(&self) -> MutexGuard<'_, Unlisted> {
-        self.unlisted.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.unlisted)
     }
 }
 
-/// A watch of what `api` and `config` select, with the objects as `K`. No object can break the list for
-/// the others.
-pub(crate) fn decoding<A, K>(
-    api: Api<A>,
-    config: watcher::Config,
-) -> impl Stream<Item = Result<Event<Decoded<K>>, watcher::Error>> + Send
-where
-    A: Resource,
-    K: Clone + Debug + Read + Resource + Send + 'static,
-    K::DynamicType: Clone + Default + Send + Sync,
-{
-    let kind = K::DynamicType::default();
-    let namespace = api.namespace().map(str::to_owned);
-    let client = api.into_client();
-    let api: Api<Decoded<K>> = match namespace {
-        Some(namespace) => Api::namespaced_with(client, &namespace, &kind),
-        None => Api::all_with(client, &kind),
-    };
-    watcher(api, bounded(config))
+fn lock<T>(shared: &Mutex<T>) -> MutexGuard<'_, T> {
+    shared.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// `config` with a timeout that keeps the watch from staying silent for long.
+/// `client`, which calls `accepted` whenever the API server has accepted a watch, and before the first event
+/// of that watch.
+fn watching(client: Client, accepted: impl Fn() + Clone + Send + 'static) -> Client {
+    let namespace = client.default_namespace().to_owned();
+    let requests = service_fn(move |request: Request<Body>| {
+        let (client, accepted) = (client.clone(), accepted.clone());
+        async move {
+            let mut query = request.uri().query().unwrap_or_default().split('&');
+            let is_watch = query.any(|pair| pair == "watch=true");
+            let response = client.send(request).await?;
+            if is_watch && response.status().is_success() {
+                accepted();
+            }
+            Ok::<_, kube::Error>(response)
+        }
+    });
+    Client::new(requests, namespace)
+}
+
+/// `config` with a timeout, which keeps the watch from staying silent for long. 0 would disable kube's own limit.
 fn bounded(mut config: watcher::Config) -> watcher::Config {
     let asked = config.timeout.filter(|seconds| *seconds > 0);
-    config.timeout = Some(asked.map_or(WATCH_SECONDS, |asked| asked.min(WATCH_SECONDS)));
+    config.timeout = asked.or(Some(WATCH_SECONDS));
     config
 }
 
@@ -272,15 +351,28 @@ struct WatchState {
     controller: &'static str,
     what: String,
     server: ApiServer,
-    /// In a row.
+    /// In a row: since the last event, or since the API server accepted a watch that lasted.
     failures: u32,
+    /// Since the last error, neither has a request been accepted nor an event arrived.
+    is_failing: bool,
+    /// When the API server accepted the latest watch.
+    accepted: Option<Instant>,
+    /// The last log line about a failure.
     reported: Option<Instant>,
+    /// It was about the failure that has not ended yet.
+    is_reported: bool,
     all: FailingWatches,
+    series: metrics::Share,
 }
 
 impl WatchState {
     /// Notes a failure, and returns how long to wait until the next attempt.
     fn pause_after(&mut self, error: &watcher::Error) -> Duration {
+        // Some proxies accept a watch only to close it at once.
+        let accepted = self.accepted.take();
+        if accepted.is_some_and(|at| at.elapsed() >= LONGEST_PAUSE) {
+            self.failures = 0;
+        }
         let delay = match self.failures {
             // Its resource version has expired; kube lists again.
             0 if is_gone(error) => Duration::ZERO,
@@ -289,8 +381,9 @@ impl WatchState {
                 FIRST_PAUSE.saturating_mul(factor).min(LONGEST_PAUSE)
             }
         };
-        if self.failures == 0 {
+        if !std::mem::replace(&mut self.is_failing, true) {
             self.all.begin();
+            self.series.set(1);
         }
         self.failures = self.failures.saturating_add(1);
         let (controller, watch) = (self.controller, &self.what);
@@ -305,19 +398,42 @@ impl WatchState {
                 "a watch failed and will be retried"
             );
             self.reported = Some(Instant::now());
+            self.is_reported = true;
         } else {
             tracing::debug!(controller, watch, error, "a watch failed again");
         }
         delay
     }
 
+    /// The API server has accepted the request of the watch.
+    fn accepted(&mut self) {
+        self.accepted = Some(Instant::now());
+        self.end();
+    }
+
+    /// An event has arrived.
+    fn works(&mut self) {
+        self.end();
+        self.failures = 0;
+        self.reported = None;
+    }
+
     fn end(&mut self) {
-        if std::mem::take(&mut self.failures) > 0 {
+        if std::mem::take(&mut self.is_failing) {
             self.all.end();
+            self.series.set(0);
         }
-        if self.reported.take().is_some() {
+        if std::mem::take(&mut self.is_reported) {
             let (controller, watch) = (self.controller, &self.what);
             tracing::info!(controller, watch, "the watch works again");
+        }
+    }
+}
+
+impl Drop for WatchState {
+    fn drop(&mut self) {
+        if self.is_failing {
+            self.all.end();
         }
     }
 }

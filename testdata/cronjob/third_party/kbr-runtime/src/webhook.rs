@@ -119,6 +119,10 @@ pub trait Validator: Send + Sync + 'static {
     /// The kind, in the version that the webhook configuration requests.
     type Object: Resource<DynamicType = ()> + DeserializeOwned + Send + Sync;
 
+    /// Whether an update may leave an object as invalid as it was: see [`Validator::validate_update`]. With
+    /// `false`, each error of that method denies the update.
+    const RATCHETING: bool = true;
+
     /// Validates the creation of an object.
     fn validate_create(
         &self,
@@ -132,15 +136,32 @@ pub trait Validator: Send + Sync + 'static {
     /// Validates an update from `old` to `new`.
     ///
     /// An error that the object had before, in a field that is not changed, does not deny the update: a
-    /// rule that was added later must not block changes to other fields. Kubernetes does the same for
-    /// the rules of a schema (KEP-4008). If there are errors in such fields, this method is called
-    /// again with `old` for both arguments, and those errors that it returns again are dropped;
-    /// warnings are not affected.
+    /// rule that was added later must not block changes to other fields. Kubernetes does the same for the
+    /// rules of a schema, but not for those that use `oldSelf` (KEP-4008). Here, the rules for an object are
+    /// those of [`Validator::validate_create`]: if there are errors in unchanged fields, that method is called
+    /// with `old`, and the errors that it returns as well are dropped. All others are rules for the update
+    /// and deny it; warnings are not affected. [`Validator::RATCHETING`] turns this off.
     ///
     /// If `old` does not fit the Rust type, [`Validator::validate_create`] is called with `new`
-    /// instead. An update of only the metadata of an object that is being deleted is always allowed, so
-    /// that its finalizers can be removed.
+    /// instead. For an update of only the metadata of an object that is being deleted,
+    /// [`Validator::validate_finalizing`] is called instead.
     fn validate_update(
+        &self,
+        request: &AdmissionRequest,
+        old: &Self::Object,
+        new: &Self::Object,
+    ) -> impl Future<Output = Result<ValidationOutcome, BoxError>> + Send {
+        let _ = (request, old, new);
+        async { Ok(ValidationOutcome::default()) }
+    }
+
+    /// Validates an update of only the metadata of an object that is being deleted, such as the removal of a
+    /// finalizer.
+    ///
+    /// As long as this method denies the removal of a finalizer, or fails, neither the object nor its
+    /// namespace can be deleted. By default it allows everything: whatever is wrong with an object, its
+    /// finalizers can be removed. If `old` or `new` does not fit the Rust type, the update is always allowed.
+    fn validate_finalizing(
         &self,
         request: &AdmissionRequest,
         old: &Self::Object,
@@ -172,7 +193,7 @@ pub trait Validator: Send + Sync + 'static {
 ///
 /// A field that the other version does not have may be left out: its value is kept in an annotation of
 /// the object, and restored when the object is converted back. The same is done for a field that a
-/// converter forgets, which `testing::conversion_loses_nothing` detects. Metadata is copied for you;
+/// converter forgets, which `conversion_loses_nothing` of `kbr-testing` detects. Metadata is copied for you;
 /// changes that the methods make to it are ignored. [`copy_fields`] copies the fields that both
 /// versions have.
 ///

@@ -7,12 +7,14 @@ use std::io;
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 
+use futures::FutureExt;
+use futures::future::BoxFuture;
 use hyper::body::{Body as HttpBody, Bytes, Frame, SizeHint};
 use kube::client::DynBody;
-use tokio::time::{Instant, Sleep, sleep_until};
+use tokio::time::Instant;
 use tower::BoxError;
 
-use super::{ApiServer, Kind, SILENCE};
+use super::{ApiServer, Kind, SILENCE, Unanswered};
 
 /// The body of a response. Must be read to its end or dropped.
 pub(crate) struct Bounded {
@@ -26,7 +28,7 @@ pub(crate) struct Bounded {
 }
 
 enum Bound {
-    Deadline(Pin<Box<Sleep>>),
+    Limit(BoxFuture<'static, Unanswered>),
     Watch(u64),
     None,
 }
@@ -36,11 +38,13 @@ impl Bounded {
         server: ApiServer,
         generation: u64,
         kind: Kind,
-        deadline: Instant,
+        sent: Instant,
         inner: Box<DynBody>,
     ) -> Self {
         let bound = match kind {
-            Kind::Answer => Bound::Deadline(Box::pin(sleep_until(deadline))),
+            Kind::Answer => {
+                Bound::Limit(server.clone().limit(sent, server.shared.deadline).boxed())
+            }
             Kind::Watch(length) => Bound::Watch(server.open_watch(length)),
             Kind::Endless => Bound::None,
         };
@@ -72,14 +76,12 @@ impl HttpBody for Bounded {
             }
             return Poll::Ready(frame);
         }
-        let Bound::Deadline(deadline) = &mut this.bound else {
+        let Bound::Limit(limit) = &mut this.bound else {
             return Poll::Pending;
         };
-        ready!(deadline.as_mut().poll(context));
+        let unanswered = ready!(limit.poll_unpin(context));
         this.has_ended = true;
-        this.server.reconnect(this.generation);
-        let unanswered = this.server.unanswered();
-        this.server.failed(&unanswered);
+        this.server.given_up(this.generation, unanswered);
         let error = io::Error::new(io::ErrorKind::TimedOut, unanswered);
         Poll::Ready(Some(Err(error.into())))
     }

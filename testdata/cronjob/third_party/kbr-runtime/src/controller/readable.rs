@@ -21,7 +21,7 @@ where
 {
     /// The objects as they are known so far.
     cache: Store<K>,
-    skipped: Skipped,
+    skipped: Skipped<K>,
 }
 
 impl<K> Readable<K>
@@ -29,7 +29,7 @@ where
     K: Clone + Resource + 'static,
     K::DynamicType: Clone + Default + Eq + Hash,
 {
-    pub(super) fn new(cache: Store<K>, skipped: Skipped) -> Self {
+    pub(super) fn new(cache: Store<K>, skipped: Skipped<K>) -> Self {
         Self { cache, skipped }
     }
 

@@ -24,15 +24,9 @@ use tokio_util::sync::CancellationToken;
 use super::boot_time::BootTime;
 use super::gate::Gate;
 use super::record::Record;
-use super::{DEADLINE, State};
+use super::{JITTER, State, Timing};
 use crate::chain::chain;
 use crate::random::random;
-
-/// The time between two attempts.
-const RETRY: Duration = Duration::from_secs(2);
-
-/// How long one attempt may take: so short that one lost response leaves time for two more attempts.
-const ATTEMPT: Duration = Duration::from_secs(3);
 
 /// How long a watch of the Lease lasts.
 const WATCH_SECONDS: u32 = 180;
@@ -53,6 +47,7 @@ pub(super) struct Candidate {
     pub(super) namespace: String,
     pub(super) name: String,
     pub(super) identity: String,
+    pub(super) timing: Timing,
     pub(super) gate: Gate,
     pub(super) leads: Gauge,
     pub(super) state: watch::Sender<State>,
@@ -104,11 +99,11 @@ impl Candidate {
             since = self.acquire() => since,
             () = stop.cancelled() => {
                 // An attempt in progress may have acquired it.
-                self.release(BootTime::now() + ATTEMPT).await;
+                self.release(BootTime::now() + self.timing.attempt()).await;
                 return "it was stopped".to_owned();
             }
         };
-        self.gate.open_until(since + DEADLINE);
+        self.gate.open_until(since + self.timing.renew_deadline);
         tracing::info!(lease = self.lease(), identity = self.identity, "leading");
         self.leads.set(1);
         self.state.send_replace(State::Leading);
@@ -153,7 +148,8 @@ impl Candidate {
     /// Waits until the Lease may be free, or must be tried again.
     async fn wait(&mut self, events: &mut Option<Events>, expires: Option<BootTime>) {
         // So that the candidates do not all try at the same time.
-        let retry = Instant::now() + RETRY.mul_f64(1.0 + 1.2 * chance());
+        let retry = self.timing.retry_period.mul_f64(1.0 + JITTER * chance());
+        let retry = Instant::now() + retry;
         let mut expires = expires;
         loop {
             // The watch shows each renewal. Without it, the Lease is polled.
@@ -199,21 +195,31 @@ impl Candidate {
 
     /// Renews the Lease until the stop, or until it is lost.
     async fn keep(&mut self, mut since: BootTime) -> Kept {
+        let deadline = self.timing.renew_deadline;
+        let stop = self.stop.clone();
         let mut last_error = None;
         loop {
-            tokio::select! {
-                () = sleep(RETRY.min((since + DEADLINE).left())) => {}
-                () = self.stop.cancelled() => return Kept::UntilStop(since + DEADLINE),
+            let until = since + deadline;
+            let pause = sleep(self.timing.retry_period.min(until.left()));
+            if stop.run_until_cancelled(pause).await.is_none() {
+                return Kept::UntilStop(until);
             }
-            let left = (since + DEADLINE).left();
+            let left = until.left();
             if left.is_zero() {
                 let reason = last_error.unwrap_or_else(|| "the process was suspended".to_owned());
-                return Kept::UntilLost(format!("it was not renewed for {DEADLINE:?}: {reason}"));
+                return Kept::UntilLost(format!("it was not renewed for {deadline:?}: {reason}"));
             }
-            match timeout(left, self.attempt()).await {
+            // An attempt that is dropped may still arrive. The Lease is read before it is released.
+            let attempt = stop
+                .run_until_cancelled(timeout(left, self.attempt()))
+                .await;
+            let Some(attempt) = attempt else {
+                return Kept::UntilStop(until);
+            };
+            match attempt {
                 Ok(Ok(Standing::Held(sent))) => {
                     since = sent;
-                    self.gate.open_until(since + DEADLINE);
+                    self.gate.open_until(since + deadline);
                     last_error = None;
                 }
                 Ok(Ok(Standing::HeldByOther(_))) => {
@@ -234,8 +240,15 @@ impl Candidate {
         }
     }
 
+    /// Renews the Lease from now on, and returns whether it was kept until the stop.
+    #[cfg(test)]
+    pub(super) async fn keeps(&mut self) -> bool {
+        matches!(self.keep(BootTime::now()).await, Kept::UntilStop(_))
+    }
+
     /// Releases the Lease while this process holds it, so that another need not wait until it expires.
     async fn release(&mut self, until: BootTime) {
+        let limit = self.timing.attempt();
         let attempts = async {
             loop {
                 if self.is_stale {
@@ -253,7 +266,7 @@ impl Candidate {
                 }
             }
         };
-        match timeout(until.left().min(ATTEMPT), attempts).await {
+        match timeout(until.left().min(limit), attempts).await {
             Ok(Ok(true)) => tracing::info!(lease = self.lease(), "the Lease is released"),
             Ok(Ok(false)) => {}
             Ok(Err(error)) => {
@@ -266,10 +279,11 @@ impl Candidate {
 
     /// Acquires or renews the Lease, unless another process may still hold it.
     async fn attempt(&mut self) -> Result<Standing, Failure> {
-        let outcome = match timeout(ATTEMPT, self.try_once()).await {
+        let limit = self.timing.attempt();
+        let outcome = match timeout(limit, self.try_once()).await {
             // It has changed since it was read.
             Ok(Err(kube::Error::Api(status))) if status.is_conflict() => {
-                timeout(ATTEMPT, self.try_once()).await
+                timeout(limit, self.try_once()).await
             }
             outcome => outcome,
         };
@@ -282,7 +296,7 @@ impl Candidate {
                 if let Ok(client) = Client::try_from(self.config.clone()) {
                     self.client = client;
                 }
-                Err(Failure::Other(format!("no answer within {ATTEMPT:?}")))
+                Err(Failure::Other(format!("no answer within {limit:?}")))
             }
         }
     }
@@ -295,7 +309,10 @@ impl Candidate {
         if let Some(expires) = self.record.expires(&self.identity) {
             return Ok(Standing::HeldByOther(expires));
         }
-        let lease = self.record.taken(&self.identity, Timestamp::now());
+        let duration = self.timing.lease_duration;
+        let lease = self
+            .record
+            .taken(&self.identity, Timestamp::now(), duration);
         self.write(&lease).await?;
         Ok(Standing::Held(sent))
     }
@@ -331,11 +348,11 @@ impl Candidate {
             dry_run: true,
             ..PostParams::default()
         };
-        let params = self.watch_params();
+        let (params, limit) = (self.watch_params(), self.timing.attempt());
         let (get, update, watch) = tokio::join!(
-            refusal(api.get(&self.name)),
-            refusal(api.replace(&self.name, &dry_run, &lease)),
-            refusal(api.watch(&params, "0")),
+            refusal(limit, api.get(&self.name)),
+            refusal(limit, api.replace(&self.name, &dry_run, &lease)),
+            refusal(limit, api.watch(&params, "0")),
         );
         let is_no_namespace = |status: &Status| {
             let details = status.details.as_ref();
@@ -376,9 +393,12 @@ impl Candidate {
     }
 }
 
-/// The API server's reason to refuse the request, if it does.
-async fn refusal<T>(request: impl Future<Output = kube::Result<T>>) -> Option<Status> {
-    match timeout(ATTEMPT, request).await {
+/// The API server's reason to refuse the request, if it does so within `limit`.
+async fn refusal<T>(
+    limit: Duration,
+    request: impl Future<Output = kube::Result<T>>,
+) -> Option<Status> {
+    match timeout(limit, request).await {
         Ok(Err(kube::Error::Api(status))) => Some(*status),
         _ => None,
     }

@@ -12,26 +12,29 @@ use k8s_openapi::api::coordination::v1::{Lease, LeaseSpec};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::MicroTime;
 use k8s_openapi::jiff::Timestamp;
 
-use super::DURATION;
 use super::boot_time::BootTime;
+
+/// How long a Lease is valid that does not say so; client-go's default.
+const DURATION: Duration = Duration::from_secs(15);
 
 /// A Lease as it was last seen.
 #[derive(Debug, Default)]
 pub(super) struct Record {
     lease: Lease,
-    /// Since when it has not changed, by our own clock.
+    /// Since when its holder has not changed it, by our own clock.
     since: BootTime,
     /// Until when a deleted Lease was valid. Its holder may not know yet that it was deleted.
     not_before: BootTime,
 }
 
 impl Record {
-    /// Records the Lease as it is now. Only a change proves that its holder is alive.
+    /// Records the Lease as it is now. Only what its holder writes proves that it is alive: somebody may add
+    /// an annotation to the Lease of a process that has ended.
     pub(super) fn see(&mut self, lease: Lease) {
         if self.lease.metadata.uid != lease.metadata.uid {
             self.not_before = self.ends();
         }
-        if self.lease != lease {
+        if shows_life(&self.lease, &lease) {
             self.since = BootTime::now();
         }
         self.lease = lease;
@@ -68,10 +71,12 @@ impl Record {
     }
 
     /// The Lease as `identity` acquires or renews it.
-    pub(super) fn taken(&self, identity: &str, now: Timestamp) -> Lease {
+    /// It is valid for `duration`, rounded up to whole seconds.
+    pub(super) fn taken(&self, identity: &str, now: Timestamp, duration: Duration) -> Lease {
         let before = self.lease.spec.clone().unwrap_or_default();
         let is_renewal = self.holder() == Some(identity);
-        let seconds = i32::try_from(DURATION.as_secs()).unwrap_or(i32::MAX);
+        let seconds = duration.as_secs() + u64::from(duration.subsec_nanos() > 0);
+        let seconds = i32::try_from(seconds).unwrap_or(i32::MAX);
         self.with(LeaseSpec {
             holder_identity: Some(identity.to_owned()),
             lease_duration_seconds: Some(seconds),
@@ -107,4 +112,14 @@ impl Record {
             spec: Some(spec),
         }
     }
+}
+
+/// Whether the Lease has been acquired, renewed, released or recreated in the meantime.
+fn shows_life(before: &Lease, now: &Lease) -> bool {
+    let record = |lease: &Lease| {
+        let spec = lease.spec.clone().unwrap_or_default();
+        let times = (spec.renew_time, spec.lease_transitions);
+        (lease.metadata.uid.clone(), spec.holder_identity, times)
+    };
+    record(before) != record(now)
 }

@@ -2,18 +2,27 @@
 // SPDX-License-Identifier: Apache-2.0
 
 //! The log line and the event about an object that cannot be read, once for each version of it.
+//!
+//! A mistake in a schema makes all objects of a kind unreadable at once. Their events are therefore published
+//! one after the other, and only so many wait: the log and the metric still have all objects.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
+use std::convert::Infallible;
+use std::marker::PhantomData;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use k8s_openapi::api::core::v1::ObjectReference;
 use kube::Resource;
 use kube::runtime::events::{Event, EventType, Recorder};
 use kube::runtime::watcher;
+use tokio::sync::Notify;
 
-use super::{Decoded, Unreadable, resource};
+use super::{Decoded, LONGEST_PAUSE, Unreadable, lock, resource};
+use crate::api_server::ApiServer;
 use crate::backoff::Key;
 use crate::chain::chain;
+use crate::metrics::Share;
 
 /// How long publishing the event may take.
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -21,42 +30,94 @@ const PATIENCE: Duration = Duration::from_secs(30);
 /// How many characters of an action are kept: the API server accepts 128 bytes, and a character has up to 4.
 const LONGEST_ACTION: usize = 32;
 
+/// How many events wait to be published.
+const WAITING: usize = 1000;
+
+/// An event, and the object that it is about.
+type Report = (Event, ObjectReference);
+
+/// The events of all watches of a controller that wait to be published. Clones share them.
+#[derive(Clone, Default)]
+pub(super) struct Reports(Arc<(Mutex<VecDeque<Report>>, Notify)>);
+
+impl Reports {
+    fn add(&self, report: Report) {
+        let (waiting, added) = &*self.0;
+        let mut waiting = lock(waiting);
+        if waiting.len() < WAITING {
+            waiting.push_back(report);
+            added.notify_one();
+        } else {
+            tracing::debug!(object = report.1.name, "event not published: too many wait");
+        }
+    }
+
+    /// Publishes them, one after the other, while the API server answers.
+    pub(super) async fn publish(&self, server: &ApiServer, recorder: &Recorder) -> Infallible {
+        let (waiting, added) = &*self.0;
+        loop {
+            while !server.answers() {
+                server.answering(LONGEST_PAUSE).await;
+            }
+            let next = lock(waiting).pop_front();
+            let Some((event, regarding)) = next else {
+                added.notified().await;
+                continue;
+            };
+            let object = regarding.name.as_deref();
+            let published = recorder.publish(&event, &regarding);
+            match tokio::time::timeout(PATIENCE, published).await {
+                Ok(Ok(())) => {}
+                Ok(Err(error)) => {
+                    tracing::debug!(error = chain(&error), object, "event not published");
+                }
+                Err(_) => tracing::debug!(object, "event not published in time"),
+            }
+        }
+    }
+}
+
 /// The objects of one watch that cannot be read.
-pub(crate) struct Skipped {
+pub(crate) struct Skipped<K> {
     controller: &'static str,
-    recorder: Recorder,
+    reports: Reports,
     /// The versions that have been reported, by uid.
     reported: HashMap<String, String>,
     /// The same for a list that is arriving.
     listed: HashMap<String, String>,
+    /// The number of objects in `reported`.
+    counted: Share,
+    kind: PhantomData<fn(K)>,
 }
 
-impl Skipped {
-    pub(super) fn new(controller: &'static str, recorder: Recorder) -> Self {
+impl<K> Skipped<K>
+where
+    K: Resource,
+    K::DynamicType: Default,
+{
+    pub(super) fn new(controller: &'static str, reports: Reports, counted: Share) -> Self {
         Self {
             controller,
-            recorder,
+            reports,
             reported: HashMap::new(),
             listed: HashMap::new(),
+            counted,
+            kind: PhantomData,
         }
     }
 
     /// Reports an object in `event` that cannot be read, and forgets one that can be read or was deleted.
-    pub(crate) fn note<K>(&mut self, event: &watcher::Event<Decoded<K>>)
-    where
-        K: Resource,
-        K::DynamicType: Default,
-    {
+    pub(crate) fn note(&mut self, event: &watcher::Event<Decoded<K>>) {
         match event {
             watcher::Event::Init => self.listed.clear(),
             watcher::Event::InitApply(Decoded::Unreadable(object)) => {
-                self.report::<K>(object);
+                self.report(object);
                 self.listed.extend(identity(object));
             }
             watcher::Event::InitApply(Decoded::Object(_)) => {}
             watcher::Event::InitDone => self.reported = std::mem::take(&mut self.listed),
             watcher::Event::Apply(Decoded::Unreadable(object)) => {
-                self.report::<K>(object);
+                self.report(object);
                 self.reported.extend(identity(object));
             }
             watcher::Event::Apply(object @ Decoded::Object(_)) | watcher::Event::Delete(object) => {
@@ -67,13 +128,10 @@ impl Skipped {
                 }
             }
         }
+        self.counted.set(self.reported.len());
     }
 
-    fn report<K>(&self, object: &Unreadable)
-    where
-        K: Resource,
-        K::DynamicType: Default,
-    {
+    fn report(&self, object: &Unreadable) {
         let Some((uid, version)) = identity(object) else {
             return;
         };
@@ -116,17 +174,7 @@ impl Skipped {
                 .collect(),
             secondary: None,
         };
-        let recorder = self.recorder.clone();
-        tokio::spawn(async move {
-            let published = recorder.publish(&event, &regarding);
-            match tokio::time::timeout(PATIENCE, published).await {
-                Ok(Ok(())) => {}
-                Ok(Err(error)) => {
-                    tracing::debug!(error = chain(&error), object = %key, "event not published");
-                }
-                Err(_) => tracing::debug!(object = %key, "event not published in time"),
-            }
-        });
+        self.reports.add((event, regarding));
     }
 }
 

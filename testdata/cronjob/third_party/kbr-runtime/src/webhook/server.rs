@@ -192,12 +192,13 @@ async fn run(
         Ok(address) => tracing::info!(%address, "serving webhooks"),
         Err(error) => return chain(&error),
     }
-    let webhooks = Arc::new(webhooks);
+    let webhooks = Arc::new((webhooks, http::Refusals::default()));
     let respond = move |peer: Arc<Peer>, request: Request<Incoming>| {
         let webhooks = webhooks.clone();
         let in_flight = counts.begin(request.uri().path());
         async move {
-            let answer = http::respond(&webhooks, &peer, request, limits.review).await;
+            let (webhooks, refusals) = &*webhooks;
+            let answer = http::respond(webhooks, refusals, &peer, request, limits.review).await;
             if let Some(in_flight) = in_flight {
                 in_flight.answered(answer.status());
             }

@@ -9,6 +9,7 @@ use serde_json::value::RawValue;
 
 use super::request::Request;
 use super::{Handler, Outcome, Refusal, status};
+use crate::reading::{self, DecodeError};
 use crate::webhook::{BoxError, FieldError, Operation, ValidationOutcome, Validator};
 
 pub(in crate::webhook) struct Validating<V>(pub(in crate::webhook) V);
@@ -34,20 +35,27 @@ impl<V: Validator> Validating<V> {
                 let object = request.decode(request.object()?)?;
                 self.0.validate_create(&request.details(), &object).await
             }
-            // Whatever is wrong with the object, it must be possible to remove its finalizers.
+            // Whatever is wrong with the object, it must be possible to remove its finalizers, unless the
+            // validator guards just these.
             Operation::Update if request.is_about_metadata_of_a_deleted_object() => {
-                Ok(ValidationOutcome::default())
+                match (read(request.old_object()?), read(request.object()?)) {
+                    (Some(old), Some(new)) => {
+                        let details = request.details();
+                        self.0.validate_finalizing(&details, &old, &new).await
+                    }
+                    _ => Ok(ValidationOutcome::default()),
+                }
             }
             Operation::Update => {
                 let new = request.decode(request.object()?)?;
-                match read_old(request.old_object()?) {
+                match read(request.old_object()?) {
                     Some(old) => self.validate_update(request, &old, &new).await,
                     None => self.0.validate_create(&request.details(), &new).await,
                 }
             }
             // A collection is being deleted. Each of its objects has its own request.
             Operation::Delete if request.is_about_no_object() => Ok(ValidationOutcome::default()),
-            Operation::Delete => match read_old(request.old_object()?) {
+            Operation::Delete => match read(request.old_object()?) {
                 Some(object) => self.0.validate_delete(&request.details(), &object).await,
                 None => Ok(ValidationOutcome::default()),
             },
@@ -57,7 +65,7 @@ impl<V: Validator> Validating<V> {
         outcome.map_err(|error| status::failed(&*error).into())
     }
 
-    /// Validates an update, ignoring old errors in unchanged fields.
+    /// Validates an update, ignoring old errors of the object in unchanged fields.
     async fn validate_update(
         &self,
         request: &Request<'_>,
@@ -66,10 +74,14 @@ impl<V: Validator> Validating<V> {
     ) -> Result<ValidationOutcome, BoxError> {
         let details = request.details();
         let mut outcome = self.0.validate_update(&details, old, new).await?;
+        if !V::RATCHETING {
+            return Ok(outcome);
+        }
         let Some(unchanged) = Unchanged::among(&outcome.errors, request) else {
             return Ok(outcome);
         };
-        let before = self.0.validate_update(&details, old, old).await?.errors;
+        // Only these are errors of the object. The others are about the update.
+        let before = self.0.validate_create(&details, old).await?.errors;
         outcome
             .errors
             .retain(|error| !(unchanged.contains(error) && before.contains(error)));
@@ -105,10 +117,16 @@ impl Unchanged {
     }
 }
 
-/// The old object, if it can be read. An object that cannot be read must not get stuck: it may be fixed
-/// as if it were new, and deleted.
-fn read_old<T: DeserializeOwned>(object: &RawValue) -> Option<T> {
-    let read = serde_json::from_str(object.get());
-    let log = |error| tracing::warn!(%error, "this operator cannot read the old object");
+/// An object that is stored, if it can be read. An object that cannot be read must not get stuck: it may be
+/// fixed as if it were new, and deleted.
+fn read<T: DeserializeOwned>(object: &RawValue) -> Option<T> {
+    let read = reading::read_text(object.get());
+    let log = |DecodeError { field, reason }| {
+        tracing::warn!(
+            field,
+            error = reason,
+            "this operator cannot read the stored object"
+        );
+    };
     read.map_err(log).ok()
 }

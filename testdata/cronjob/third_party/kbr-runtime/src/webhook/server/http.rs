@@ -15,7 +15,7 @@ use hyper::body::{Body as _, Incoming};
 use tokio::time::{Instant, timeout_at};
 
 use super::weight::{Parsing, weight};
-use crate::http_server::{Peer, Unavailable};
+use crate::http_server::{LogLimit, Peer, Unavailable};
 use crate::logging::panic_message;
 use crate::webhook::conversion::measure::LARGEST;
 use crate::webhook::{Webhook, Webhooks};
@@ -31,9 +31,16 @@ const JSON: &str = "application/json";
 
 type Refusal = (StatusCode, String);
 
+/// How many characters of what a client has sent are in a log line.
+const EXCERPT: usize = 200;
+
+/// Log lines about refused requests: for each webhook, or for all paths without one, and for each status.
+pub(super) type Refusals = LogLimit<(Option<String>, StatusCode)>;
+
 /// Answers `request` within `patience`, or sooner if the request asks for that.
 pub(super) async fn respond(
     webhooks: &Webhooks,
+    refusals: &Refusals,
     peer: &Peer,
     request: Request<Incoming>,
     patience: Duration,
@@ -53,12 +60,7 @@ pub(super) async fn respond(
             (StatusCode::INTERNAL_SERVER_ERROR, reason)
         }
     };
-    tracing::warn!(
-        path,
-        status = status.as_u16(),
-        error = reason,
-        "refused a request"
-    );
+    log_refusal(webhooks, refusals, &path, status, &reason);
     let mut response = (status, reason).into_response();
     if status == StatusCode::SERVICE_UNAVAILABLE {
         // In seconds. The API server respects it.
@@ -66,6 +68,27 @@ pub(super) async fn respond(
         headers.insert(RETRY_AFTER, HeaderValue::from_static("1"));
     }
     response
+}
+
+/// Whoever reaches the port can cause such lines: see [`Refusals`].
+pub(super) fn log_refusal(
+    webhooks: &Webhooks,
+    refusals: &Refusals,
+    path: &str,
+    status: StatusCode,
+    reason: &str,
+) {
+    let webhook = webhooks.at(path).map(|_| path.to_owned());
+    let held_back = refusals.pass((webhook, status), Instant::now());
+    let excerpt = |text: &str| text.chars().take(EXCERPT).collect::<String>();
+    let (path, error, status) = (excerpt(path), excerpt(reason), status.as_u16());
+    match held_back {
+        Some(held_back) => {
+            let held_back = (held_back > 0).then_some(held_back);
+            tracing::warn!(path, status, error, held_back, "refused a request");
+        }
+        None => tracing::debug!(path, status, error, "refused a request"),
+    }
 }
 
 async fn answer(

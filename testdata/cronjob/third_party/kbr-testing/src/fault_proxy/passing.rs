@@ -26,7 +26,7 @@ use tokio::net::{TcpListener, TcpStream};
 
 use super::ProxiedRequest;
 use super::faults::{Fault, Faults, Line};
-use crate::testing::server::report;
+use crate::server::report;
 
 /// Serves connections until the port fails.
 pub(super) async fn accept(

@@ -7,6 +7,7 @@ use std::env;
 use std::path::{Path, PathBuf};
 
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
+use kbr_runtime::internal::install_tls_provider;
 use tokio::sync::watch;
 #[cfg(feature = "manager")]
 use tokio_util::sync::CancellationToken;
@@ -25,7 +26,7 @@ use super::{Installed, TestEnv, TestEnvError, client};
 /// Options of a [`TestEnv`], from [`TestEnv::builder`].
 ///
 /// ```no_run
-/// use kbr_runtime::testing::{TestEnv, TestEnvError};
+/// use kbr_testing::{TestEnv, TestEnvError};
 ///
 /// fn start() -> Result<TestEnv, TestEnvError> {
 ///     TestEnv::builder(env!("CARGO_MANIFEST_DIR"))
@@ -150,7 +151,7 @@ impl Builder {
     ///
     /// Any [`TestEnvError`]. If a server failed, the error names its log.
     pub fn start(self) -> Result<TestEnv, TestEnvError> {
-        crate::client::install_tls_provider();
+        install_tls_provider();
         block_on(async {
             // Anything missing or wrong in the project is reported before anything starts.
             let assets = Assets::find()?;

@@ -8,14 +8,14 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use kbr_runtime::internal::{Difference, Kind, Mapping, Side as Version, rewrite};
+use kbr_runtime::webhook::Converter;
 use kube::Resource;
 use proptest::prelude::*;
 use proptest::test_runner::{TestError, TestRunner};
 use serde_json::Value;
 
 use super::values::{metadata, values};
-use crate::webhook::Converter;
-use crate::webhook::conversion::{Difference, Kind, Mapping, Side as Version, rewrite};
 
 /// Where `kbr manifests` writes schemas.
 const CRDS: &str = "config/crd/bases";

@@ -191,7 +191,7 @@ pub enum TestEnvError {
     /// The operator could not be started.
     #[cfg(feature = "manager")]
     #[error("could not start the operator: {0}")]
-    Operator(#[source] crate::ManagerError),
+    Operator(#[source] io::Error),
 }
 
 fn advice(missing: &[&str]) -> String {

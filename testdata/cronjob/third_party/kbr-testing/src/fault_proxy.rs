@@ -21,18 +21,20 @@ use std::time::Duration;
 use http::request::Parts;
 use http::uri::Scheme;
 use http::{StatusCode, Uri};
+use kbr_runtime::internal::install_tls_provider;
 use kube::Config;
 use serde_json::{Value, json};
 use tokio::sync::oneshot;
 
 use super::control_plane::LOOPBACK;
-use super::{TestEnv, TestEnvError};
+use super::server::report;
+use super::{TestEnv, TestEnvError, thread};
 use faults::{Fault, Faults};
 use passing::accept;
 
 /// A proxy through which an operator reaches the API server, and which fails when a test says so.
 ///
-/// Give [`FaultProxy::config`] to a [`Manager`](crate::Manager::with_config) or a client, or
+/// Give [`FaultProxy::config`] to a [`Manager`](kbr_runtime::Manager::with_config) or a client, or
 /// [`FaultProxy::kubeconfig`] to a process. Other clients, such as [`TestEnv::admin`], are not
 /// affected. Dropping the proxy closes all connections.
 ///
@@ -43,7 +45,7 @@ use passing::accept;
 /// Connections cannot be upgraded, so there is no `exec` and no port forwarding.
 ///
 /// ```no_run
-/// use kbr_runtime::testing::{FaultProxy, TestEnv, TestEnvError};
+/// use kbr_testing::{FaultProxy, TestEnv, TestEnvError};
 ///
 /// # fn example() -> Result<(), TestEnvError> {
 /// let env = TestEnv::start(env!("CARGO_MANIFEST_DIR"))?;
@@ -77,7 +79,7 @@ impl FaultProxy {
     ///
     /// [`TestEnvError::Proxy`] when the operating system provides no port or no thread.
     pub fn start(env: &TestEnv) -> Result<Self, TestEnvError> {
-        crate::client::install_tls_provider();
+        install_tls_provider();
         Self::in_front_of(env.admin_config()).map_err(TestEnvError::Proxy)
     }
 
@@ -88,23 +90,16 @@ impl FaultProxy {
         let address = listener.local_addr()?;
         let faults = Arc::new(Faults::default());
         let (stop, stopped) = oneshot::channel();
-        let runtime = tokio::runtime::Builder::new_current_thread()
-            .enable_all()
-            .build()?;
         let accepting = Arc::clone(&faults);
-        let run = move || {
-            runtime.block_on(async {
-                tokio::select! {
-                    _ = stopped => {}
-                    error = accept(listener, server, accepting) => {
-                        super::server::report(&format!("the fault proxy failed: {error:?}"));
-                    }
+        let run = async move || {
+            tokio::select! {
+                _ = stopped => {}
+                error = accept(listener, server, accepting) => {
+                    report(&format!("the fault proxy failed: {error:?}"));
                 }
-            });
+            }
         };
-        std::thread::Builder::new()
-            .name("fault-proxy".to_owned())
-            .spawn(run)?;
+        thread::spawn("fault-proxy", run)?;
         Ok(Self {
             address,
             faults,

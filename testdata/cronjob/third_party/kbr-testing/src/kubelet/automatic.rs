@@ -13,9 +13,10 @@ use tokio::time::sleep;
 
 use super::status::Step;
 use super::{Refusal, take, terminate};
-use crate::testing::control_plane::PAUSE;
-use crate::testing::server::report;
-use crate::testing::{TestEnv, TestEnvError, client};
+use crate::control_plane::PAUSE;
+use crate::server::report;
+use crate::thread;
+use crate::{TestEnv, TestEnvError, client};
 
 /// How many pods are handled at the same time.
 const AT_ONCE: usize = 16;
@@ -26,23 +27,15 @@ const AT_ONCE: usize = 16;
 ///
 /// [`TestEnvError::Runtime`].
 pub(super) fn start(env: &TestEnv, namespace: Option<String>) -> Result<(), TestEnvError> {
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()
-        .map_err(TestEnvError::Runtime)?;
     let (config, mut env) = (env.admin.clone(), env.kubelets.subscribe());
-    let run = move || {
-        runtime.block_on(async {
-            tokio::select! {
-                // Never a change, but an error when the other end is dropped.
-                _ = env.changed() => {}
-                () = run_pods(client(config), namespace) => {}
-            }
-        });
+    let run = async move || {
+        tokio::select! {
+            // Never a change, but an error when the other end is dropped.
+            _ = env.changed() => {}
+            () = run_pods(client(config), namespace) => {}
+        }
     };
-    let thread = std::thread::Builder::new().name("kubelet".to_owned());
-    thread.spawn(run).map_err(TestEnvError::Runtime)?;
-    Ok(())
+    thread::spawn("kubelet", run).map_err(TestEnvError::Runtime)
 }
 
 async fn run_pods(client: Client, namespace: Option<String>) {

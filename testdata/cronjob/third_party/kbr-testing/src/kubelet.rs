@@ -9,12 +9,12 @@ mod status;
 use k8s_openapi::api::core::v1::{Binding, ObjectReference, Pod, PodStatus};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, Status, Time};
 use k8s_openapi::jiff::Timestamp;
+use kbr_runtime::internal::chain;
 use kube::api::{DeleteParams, Patch, PatchParams, PostParams, Preconditions};
 use kube::{Api, Client, ResourceExt};
 use serde_json::json;
 
 use super::{TestEnv, TestEnvError};
-use crate::chain::chain;
 use status::Step;
 
 /// The node that pods without one are bound to. There is no `Node` object with that name.
@@ -33,7 +33,7 @@ const NODE: &str = "testenv";
 ///
 /// ```no_run
 /// use k8s_openapi::api::core::v1::Pod;
-/// use kbr_runtime::testing::TestEnv;
+/// use kbr_testing::TestEnv;
 /// use kube::{Api, runtime::wait::conditions};
 ///
 /// # async fn a_failure_is_reported(env: &TestEnv, namespace: &str) {
@@ -55,7 +55,7 @@ const NODE: &str = "testenv";
 /// available; the pods of a Job run until a step ends them.
 ///
 /// ```no_run
-/// use kbr_runtime::testing::{TestEnv, TestEnvError};
+/// use kbr_testing::{TestEnv, TestEnvError};
 ///
 /// fn start() -> Result<TestEnv, TestEnvError> {
 ///     let env = TestEnv::builder(env!("CARGO_MANIFEST_DIR"))

@@ -13,6 +13,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use kbr_runtime::internal::{ask_readiness, chain};
 use kube::config::{KubeConfigOptions, Kubeconfig};
 use kube::{Client, Config};
 use serde_json::json;
@@ -21,8 +22,6 @@ use super::assets::{self, Assets};
 use super::folder::Folder;
 use super::server::Server;
 use super::{TestEnvError, audit, keys};
-use crate::chain::chain;
-use crate::client::ask_readiness;
 
 pub(super) const LOOPBACK: &str = "127.0.0.1";
 const ADMIN: &str = "admin";

@@ -1,17 +1,49 @@
 // Copyright The kbr authors
 // SPDX-License-Identifier: Apache-2.0
 
-//! A real API server for tests: etcd and kube-apiserver on loopback. The counterpart of envtest in
-//! Go.
+//! A real API server for the tests of Kubernetes operators: etcd and kube-apiserver on loopback. The
+//! counterpart of envtest in Go.
 //!
 //! [`TestEnv`] starts both with RBAC on and installs the CRDs, roles and webhooks of the project's
 //! `config/default`. It has two clients: [`TestEnv::admin`] has full permissions, and
 //! [`TestEnv::manager`] has those of the deployed manager. The API server calls webhooks on loopback,
 //! with a certificate that is generated for the environment.
 //!
+//! This crate is for dev-dependencies. What it tests is usually built on [`kbr_runtime`]:
+//! [`TestEnv::start_operator`] runs its manager in the test process.
+//!
+#![cfg_attr(feature = "manager", doc = "```no_run")]
+#![cfg_attr(not(feature = "manager"), doc = "```ignore")]
+//! # use k8s_openapi::api::core::v1::ConfigMap as Greeting;
+//! # fn register(_: &mut kbr_runtime::Manager) {}
+//! # fn is_ready(_: Option<&Greeting>) -> bool { true }
+//! use kbr_testing::TestEnv;
+//! use kube::api::PostParams;
+//! use kube::{Api, ResourceExt};
+//!
+//! # async fn a_greeting_becomes_ready() -> Result<(), Box<dyn std::error::Error>> {
+//! let env = TestEnv::start(env!("CARGO_MANIFEST_DIR"))?;
+//! env.start_operator(register)?;
+//!
+//! let api = Api::<Greeting>::namespaced(env.admin(), &env.namespace().await);
+//! let sample = env.read("config/samples/greeting.yaml");
+//! let greeting = api.create(&PostParams::default(), &sample).await?;
+//!
+//! env.wait_for(&api, &greeting.name_any(), is_ready).await;
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! It runs as the ServiceAccount that it is deployed with: if a role lacks a rule, the test ends with a
+//! message that shows the rule to add. Give each test its own namespace, and wait for what users see,
+//! such as a condition. One environment serves all tests of a binary: put it in a `static` `LazyLock`.
+//!
+//! Without the default feature `manager`, this crate runs no operator and needs none of what an operator
+//! needs: it is an API server for the tests of any program that uses [`kube`].
+//!
 //! ```no_run
 //! use k8s_openapi::api::core::v1::ConfigMap;
-//! use kbr_runtime::testing::TestEnv;
+//! use kbr_testing::TestEnv;
 //! use kube::Api;
 //! use kube::api::PostParams;
 //! use kube::runtime::wait::conditions;
@@ -64,6 +96,14 @@
 //! A test runner that runs each test in its own process, such as nextest, starts servers for each
 //! test.
 
+#![cfg_attr(
+    not(feature = "manager"),
+    allow(
+        rustdoc::broken_intra_doc_links,
+        reason = "what runs an operator has no docs then"
+    )
+)]
+
 mod assets;
 mod audit;
 mod builder;
@@ -90,6 +130,7 @@ mod server;
 mod serving;
 mod suite;
 mod test_target;
+mod thread;
 #[cfg(feature = "manager")]
 mod values;
 mod webhooks;
@@ -100,6 +141,8 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
+#[cfg(feature = "manager")]
+use kbr_runtime::{Flags, Manager};
 use kube::runtime::wait::{Condition, await_condition};
 use kube::{Api, Client, Config, Resource};
 use serde::Serialize;
@@ -108,8 +151,6 @@ use tokio::sync::watch;
 #[cfg(feature = "manager")]
 use tokio_util::sync::DropGuard;
 
-#[cfg(feature = "manager")]
-use crate::{Flags, Manager};
 use audit::AuditLog;
 pub use audit::AuditedRequest;
 pub use builder::Builder;
@@ -149,7 +190,7 @@ const PATIENCE: Duration = Duration::from_secs(60);
 /// ```no_run
 /// use std::sync::LazyLock;
 ///
-/// use kbr_runtime::testing::{TestEnv, TestEnvError};
+/// use kbr_testing::{TestEnv, TestEnvError};
 ///
 /// fn env() -> &'static TestEnv {
 ///     static ENV: LazyLock<Result<TestEnv, TestEnvError>> =
@@ -231,7 +272,7 @@ impl TestEnv {
     }
 
     /// The configuration of [`TestEnv::manager`], for a client or a
-    /// [`Manager`](crate::Manager::with_config) of your own.
+    /// [`Manager`](kbr_runtime::Manager::with_config) of your own.
     ///
     /// # Panics
     ///
@@ -561,3 +602,8 @@ pub fn read<K: DeserializeOwned>(path: impl AsRef<Path>) -> K {
 fn client(config: Config) -> Client {
     Client::try_from(config).unwrap_or_else(|error| panic!("no client: {error}"))
 }
+
+// Compiles the operator in the README of `kbr-runtime` and its test.
+#[cfg(all(doctest, feature = "manager"))]
+#[doc = include_str!("../../kbr-runtime/README.md")]
+mod readme {}

@@ -16,6 +16,8 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use futures::FutureExt;
 use http::header::USER_AGENT;
 use http::{HeaderValue, Request};
+use kbr_runtime::internal::{chain, panic_message};
+use kbr_runtime::{BindAddress, Flags, Manager, ManagerError};
 use kube::Config;
 use kube::client::Body;
 use tokio::time::{sleep, timeout};
@@ -31,11 +33,7 @@ use super::keys;
 use super::roles::Role;
 use super::server::report;
 use super::serving::Serving;
-use super::{Installed, OPERATOR_LOG, TestEnvError, client};
-use crate::chain::chain;
-use crate::logging::panic_message;
-use crate::thread::Thread;
-use crate::{BindAddress, Flags, Manager};
+use super::{Installed, OPERATOR_LOG, TestEnvError, client, thread};
 
 /// Its user agent, which tells its requests from others in the manager's name.
 const NAME: &str = "operator";
@@ -87,10 +85,8 @@ pub(super) fn start(
         // Nobody receives this if no webhooks are called.
         let _ = registered.send(manager.webhooks().paths());
     };
-    let mut flags = Flags {
-        health_probe_bind_address: BindAddress::Off,
-        ..Flags::default()
-    };
+    let mut flags = Flags::default();
+    flags.health_probe_bind_address = BindAddress::Off;
     if let Some((namespace, name)) = manager.and_then(|manager| manager.lease.clone()) {
         flags.leader_elect = true;
         flags.leader_election_namespace = Some(namespace);
@@ -113,20 +109,18 @@ pub(super) fn start(
     let log = (log, path.clone());
     let run = run(register, (flags, config), log, stop.clone(), sender);
     let dropped = dropped.clone();
-    let run = async move {
-        match run.await {
-            Err(problem) if !dropped.is_cancelled() => {
-                report(&problem);
-                std::process::exit(1)
-            }
-            _ => String::new(),
+    let run = async move || match run.await {
+        Err(problem) if !dropped.is_cancelled() => {
+            report(&problem);
+            std::process::exit(1)
         }
+        _ => {}
     };
     if let Some(manager) = manager {
         let watch = watch(AuditLog::of(logs), manager.grants.clone(), stop.clone());
-        Thread::spawn("audit", watch).map_err(TestEnvError::Operator)?;
+        thread::spawn("audit", || watch).map_err(TestEnvError::Operator)?;
     }
-    Thread::spawn("operator", run).map_err(TestEnvError::Operator)?;
+    thread::spawn("operator", run).map_err(TestEnvError::Operator)?;
     let operator = Operator { stop, stopped };
     let Some((manager, serving)) = manager.zip(serving) else {
         return Ok(operator);
@@ -171,11 +165,7 @@ async fn run(
 
 /// Ends this process when the API server refuses a request that no role allows, since the operator
 /// would only retry it.
-async fn watch(
-    mut log: AuditLog,
-    granted: BTreeSet<(Role, Grant)>,
-    stop: CancellationToken,
-) -> String {
+async fn watch(mut log: AuditLog, granted: BTreeSet<(Role, Grant)>, stop: CancellationToken) {
     while !stop.is_cancelled() {
         // A log that cannot be read now may be readable later.
         let mut requests = log.read_on().unwrap_or_default();
@@ -203,14 +193,13 @@ async fn watch(
         }
         sleep(PAUSE).await;
     }
-    String::new()
 }
 
 async fn manage(
     register: impl FnOnce(&mut Manager),
     (flags, config): (Flags, Config),
     stop: CancellationToken,
-) -> Result<(), crate::ManagerError> {
+) -> Result<(), ManagerError> {
     let mut manager = Manager::with_config(flags, config)?;
     register(&mut manager);
     let token = manager.stop_token();

@@ -1,0 +1,73 @@
+// Copyright The kbr authors
+// SPDX-License-Identifier: Apache-2.0
+
+//! The metrics of watches, which controller-runtime has no names for.
+
+use prometheus_client::metrics::family::Family;
+use prometheus_client::metrics::gauge::Gauge;
+
+use super::Metrics;
+
+/// The resource and its group, such as `jobs.batch`.
+type Resource = [(&'static str, String); 1];
+
+/// The series of all watches. Clones share them.
+#[derive(Clone, Default)]
+pub(crate) struct Watches {
+    failing: Family<Resource, Gauge>,
+    unreadable: Family<Resource, Gauge>,
+}
+
+impl Watches {
+    pub(super) fn register(&self, metrics: &Metrics) {
+        let all = self.clone();
+        metrics.register(
+            "kbr_failing_watches",
+            "Watches that have failed and that the API server has not accepted since",
+            all.failing,
+        );
+        metrics.register(
+            "kbr_unreadable_objects",
+            "Objects that do not fit their Rust type and are skipped, once for each watch that has them",
+            all.unreadable,
+        );
+    }
+
+    /// Whether one watch of `resource` fails, as 0 or 1.
+    pub(crate) fn failing(&self, resource: &str) -> Share {
+        Share::of(&self.failing, resource)
+    }
+
+    /// How many objects of one watch of `resource` cannot be read.
+    pub(crate) fn unreadable(&self, resource: &str) -> Share {
+        Share::of(&self.unreadable, resource)
+    }
+}
+
+/// What one watch contributes to a gauge of its resource, until it is dropped. It starts with 0.
+pub(crate) struct Share {
+    sum: Gauge,
+    value: i64,
+}
+
+impl Share {
+    fn of(series: &Family<Resource, Gauge>, resource: &str) -> Self {
+        let label = [("resource", resource.to_owned())];
+        Self {
+            sum: series.get_or_create_owned(&label),
+            value: 0,
+        }
+    }
+
+    pub(crate) fn set(&mut self, value: usize) {
+        let value = i64::try_from(value).unwrap_or(i64::MAX);
+        self.sum.inc_by(value - self.value);
+        self.value = value;
+    }
+}
+
+impl Drop for Share {
+    fn drop(&mut self) {
+        self.set(0);
+    }
+}
