@@ -115,6 +115,30 @@ impl Manifest {
         }
     }
 
+    /// Removes a feature of a dependency; returns whether it was there.
+    pub fn remove_feature(&mut self, name: &str, feature: &str) -> bool {
+        let mut is_found = false;
+        let mut remove = |dependencies: &mut dyn TableLike| {
+            let dependency = dependencies.get_mut(name);
+            let Some(dependency) = dependency.and_then(Item::as_table_like_mut) else {
+                return;
+            };
+            let features = dependency.get_mut("features").and_then(Item::as_array_mut);
+            let Some(features) = features else { return };
+            let length = features.len();
+            features.retain(|it| it.as_str() != Some(feature));
+            is_found |= features.len() < length;
+            if features.is_empty() {
+                dependency.remove("features");
+            }
+        };
+        self.shared_mut().map(&mut remove);
+        for section in SECTIONS {
+            self.section_mut(section).map(&mut remove);
+        }
+        is_found
+    }
+
     /// The dependencies that the manifest inherits from its workspace.
     pub fn inherited(&self) -> BTreeSet<String> {
         let targets = self.0.get("target").and_then(Item::as_table_like);

@@ -52,13 +52,22 @@ pub const WEBHOOK_KUSTOMIZATION: &str = "config/webhook/kustomization.yaml";
 pub const WEBHOOK_MANIFESTS: &str = "config/webhook/manifests.yaml";
 
 /// Folder of the crate `kbr-runtime`, which is the same in every project.
-pub const VENDORED: &str = "third_party/kbr-runtime/";
+pub const RUNTIME: &str = "third_party/kbr-runtime/";
+/// Folder of the crate `kbr-testing`, which is the same in every project.
+pub const TESTING: &str = "third_party/kbr-testing/";
+/// The folders of both.
+pub const VENDORED: [&str; 2] = [RUNTIME, TESTING];
 
 /// Folders whose Rust sources may hold code markers.
 pub const SOURCES: [&str; 2] = ["api/src/", "src/"];
 
+/// Whether a file is in a vendored crate.
+pub fn is_vendored(path: &str) -> bool {
+    VENDORED.iter().any(|folder| path.starts_with(folder))
+}
+
 /// Whether PROJECT records a hash of that file: not if kbr generates it from the code, which its header says, and
-/// the vendored crate has its own checksums.
+/// the vendored crates have their own checksums.
 pub fn is_recorded(path: &str) -> bool {
     let files = [
         API_REFERENCE,
@@ -67,9 +76,10 @@ pub fn is_recorded(path: &str) -> bool {
         STATE_METRICS,
         WEBHOOK_MANIFESTS,
     ];
-    let folders = [CRD_BASES, STORAGE_MIGRATION, VENDORED];
+    let folders = [CRD_BASES, STORAGE_MIGRATION];
     !files.contains(&path)
         && !folders.iter().any(|folder| path.starts_with(folder))
+        && !is_vendored(path)
         && !path.ends_with(UPDATE_BESIDE)
 }
 

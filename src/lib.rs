@@ -25,7 +25,7 @@
 //!    [`plan::Change`]s: files rendered by [`templates`], each from a type of its own, lines for a [`marker`], documents of
 //!    [`manifests`]; [`article`] chooses "a" or "an" before a kind in both. [`scaffold`] is everything that a project model needs: a command adds or deletes the
 //!    difference between the scaffolds of the models before and after it. Paths
-//!    come from [`layout`], names of deployed objects from [`names::objects`], the lock file from [`lock`], the crate
+//!    come from [`layout`], names of deployed objects from [`names::objects`], the lock file from [`lock`], the crates
 //!    that each project contains from [`vendored`].
 //! 4. [`plan`] compares these changes with the tree. The result is the text of each file before and after, or
 //!    every reason why the changes are impossible.
@@ -47,7 +47,7 @@
 //! user in place, and `Rewrite` changes names in one. `Leave` keeps a file because its owner edited it: PROJECT records
 //! a hash of each file as it was rendered, and [`rendered`] tells an unedited file from an edited one. The hash does not
 //! cover what is added to the file later, which are lines above markers and the crates of other operators' types, so it
-//! is the same on every branch. The vendored crate has its own checksums, and every command lists the files that were
+//! is the same on every branch. The vendored crates have their own checksums, and every command lists the files that were
 //! edited there.
 //!
 //! # Manifests
@@ -81,17 +81,17 @@
 //!
 //! The largest part of what kbr emits is `kbr-runtime`, a library for every kube-rs user: the manager around kube's
 //! controllers, what a reconcile needs besides a client (owned objects, a clock, conditions), the
-//! webhook server, and a real API server for tests, with a proof of least privilege. It is a crate
-//! with a version of its own, in `templates/kbr-runtime`, where it is edited, linted and
-//! tested. A project contains the same files without their tests, in `third_party/kbr-runtime`, until the crate is
-//! in a registry; [`vendored`] lists these files, and detects whether somebody edited them.
+//! webhook server. The tests of a project use `kbr-testing`: a real API server, with a proof of least privilege.
+//! Both are crates with a version of their own, in `templates/kbr-runtime` and `templates/kbr-testing`, where they are
+//! edited, linted and tested. A project contains the same files without their tests, in `third_party`, until the
+//! crates are in a registry; [`vendored`] lists these files, and detects whether somebody edited them.
 //! `templates/third_party` has links to them, because cargo excludes a folder with a `Cargo.toml` from
 //! kbr's own package.
 //!
 //! Each webhook of a project is a file of its own for each kind, version and type, so adding another one
 //! later touches none of the user's code. `testdata/` contains whole projects, regenerated, compiled and
 //! tested by `tests/it/golden.rs`; `testdata/cronjob` is the one to read, and the only one with its
-//! copy of `kbr-runtime`.
+//! copies of both crates.
 //!
 //! # The reader of Rust
 //!

@@ -176,6 +176,7 @@ mod tests {
             &[
                 "api",
                 "kbr-runtime",
+                "kbr-testing",
                 "crdgen",
                 "tokio",
                 "kube",
@@ -254,6 +255,7 @@ mod tests {
             ("std", "std_"),
             ("bin", "bin_"),
             ("kbr-runtime", "kbr_runtime_"),
+            ("kbr-testing", "kbr_testing_"),
             ("manifests", "manifests_"),
             ("nul", "nul_"),
             ("my-operator", "my_operator_"),

@@ -117,15 +117,17 @@ impl Report {
         speak(&text);
     }
 
-    /// One line for each file of the plan, except that vendored files share one.
+    /// One line for each file of the plan, except that the files of a vendored crate share one.
     fn files(&self, plan: &Plan) -> String {
-        let mut vendored = None;
+        let mut last = None;
         let lines = plan.visible().filter_map(|step| {
-            let is_vendored = step.path.starts_with(VENDORED);
-            if is_vendored && vendored.replace(step.outcome) == Some(step.outcome) {
+            let mut vendored = VENDORED.into_iter();
+            let folder = vendored.find(|folder| step.path.starts_with(folder));
+            let line = folder.map(|folder| (folder, step.outcome));
+            if line.is_some() && last.replace(line) == Some(line) {
                 return None;
             }
-            let path = if is_vendored { VENDORED } else { &step.path };
+            let path = folder.unwrap_or(&step.path);
             let (done, planned, style) = match step.outcome {
                 Outcome::Created => ("Created", "Would create", DONE),
                 Outcome::Edited => ("Edited", "Would edit", DONE),

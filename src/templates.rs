@@ -1,8 +1,8 @@
 //! The embedded `templates/` and their strict rendering.
 //!
 //! A template is a file under `templates/` whose name ends in `.hbs`; `init/` mirrors what
-//! `kbr init` emits, path for path. The crate `kbr-runtime` is embedded as it is, see
-//! [`crate::vendored`]. Rendering is strict, so a misspelt variable is an error, and
+//! `kbr init` emits, path for path. The crates `kbr-runtime` and `kbr-testing` are embedded as they are,
+//! see [`crate::vendored`]. Rendering is strict, so a misspelt variable is an error, and
 //! escapes nothing: the output is Rust, TOML and YAML, not HTML. Pure.
 
 pub mod all;
@@ -28,9 +28,9 @@ pub use contexts::{
 
 static INIT: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/templates/init");
 
-/// The crate `kbr-runtime`, through links to the crate next to the templates: cargo omits every folder
-/// with a `Cargo.toml` from kbr's package, and follows links.
-static RUNTIME: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/templates/third_party/kbr-runtime");
+/// The crates `kbr-runtime` and `kbr-testing`, through links to the crates next to the templates: cargo omits
+/// every folder with a `Cargo.toml` from kbr's package, and follows links.
+static THIRD_PARTY: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/templates/third_party");
 
 /// If git has written links as text files, as on Windows by default, this does not compile: type
 /// `git -c core.symlinks=true clone`.
@@ -110,10 +110,10 @@ pub fn init_folders() -> impl Iterator<Item = &'static str> {
     INIT.dirs().filter_map(|folder| folder.path().to_str())
 }
 
-/// The files of the crate `kbr-runtime`: path in the crate and text.
-pub fn runtime() -> impl Iterator<Item = (String, &'static str)> {
-    let files = files_of(&RUNTIME).into_iter();
-    files.map(|file| (path(file), source(file)))
+/// The files of the crates `kbr-runtime` and `kbr-testing`: path in the project and text.
+pub fn third_party() -> impl Iterator<Item = (String, &'static str)> {
+    let files = files_of(&THIRD_PARTY).into_iter();
+    files.map(|file| (format!("third_party/{}", path(file)), source(file)))
 }
 
 fn files_of<'a>(folder: &'a Dir<'a>) -> Vec<&'a File<'a>> {

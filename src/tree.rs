@@ -12,8 +12,8 @@ use std::path::{Path, PathBuf};
 use crate::error::IoError;
 use crate::templates;
 
-/// A folder whose parent is not read otherwise: other vendored code does not belong to kbr.
-const VENDORED: (&str, &str) = ("third_party", "kbr-runtime");
+/// Folders whose parent is not read otherwise: other vendored code does not belong to kbr.
+const VENDORED: (&str, [&str; 2]) = ("third_party", ["kbr-runtime", "kbr-testing"]);
 
 /// The file that cargo puts into a folder of build output, which is not read. The folder's name is no
 /// proof: a module may be called `target` as well.
@@ -47,13 +47,14 @@ impl Tree {
     /// Reads the project below `root`; a folder that does not exist gives an empty tree.
     pub fn load(root: &Path) -> Result<Self, IoError> {
         let mut tree = Self::default();
-        // Every command writes below the folders that `kbr init` creates, and to the vendored crate.
+        // Every command writes below the folders that `kbr init` creates, and to the vendored crates.
         let folders: BTreeSet<&str> = templates::init_folders().collect();
         for (name, path) in children(root)? {
             if path.is_dir() && !path.is_symlink() && !folders.contains(name.as_str()) {
                 if name == VENDORED.0 {
-                    let mut below = children(&path)?.into_iter();
-                    if let Some((child, path)) = below.find(|(child, _)| child == VENDORED.1) {
+                    let mut below = children(&path)?;
+                    below.retain(|(child, _)| VENDORED.1.contains(&child.as_str()));
+                    for (child, path) in below {
                         tree.read(format!("{name}/{child}"), &path)?;
                     }
                 }

@@ -1,7 +1,7 @@
-//! The crate `kbr-runtime` as vendored into a project: its files, without its tests.
+//! The crates `kbr-runtime` and `kbr-testing` as vendored into a project: their files, without their tests.
 //!
-//! They are the same in every project, so PROJECT does not record them; [`CHECKSUMS`] is next to them,
-//! in the format of `sha256sum --check`. Pure.
+//! They are the same in every project, so PROJECT does not record them; [`CHECKSUMS`] is next to those of
+//! each crate, in the format of `sha256sum --check`. Pure.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -11,13 +11,13 @@ use crate::rendered::hash;
 use crate::templates;
 use crate::tree::Tree;
 
-/// The manifest, under a name with which cargo keeps the folder in kbr's own package, and as vendored.
+/// A manifest, under a name with which cargo keeps the folder in kbr's own package, and as vendored.
 const MANIFEST: (&str, &str) = ("Cargo.toml.in", "Cargo.toml");
 
 const CHECKSUMS: &str = "SHA256SUMS";
 
-/// `cargo fmt --all` follows every `path` in a manifest, and a project's own rules are not for this
-/// crate.
+/// `cargo fmt --all` follows every `path` in a manifest, and a project's own rules are not for these
+/// crates.
 const RUSTFMT: (&str, &str) = (".rustfmt.toml", "disable_all_formatting = true\n");
 
 /// The declaration of a file's unit tests, at the end of the file.
@@ -25,9 +25,16 @@ const TESTS: &str = "mod tests;\n";
 
 /// Every file that a project gets: path in the project and text.
 pub fn files() -> Vec<(String, String)> {
-    let mut files: BTreeMap<String, String> = templates::runtime()
-        .filter(|(path, _)| !is_test(path))
-        .map(|(path, text)| match path {
+    VENDORED.into_iter().flat_map(files_of).collect()
+}
+
+/// Those of the crate in that folder.
+pub fn files_of(folder: &str) -> Vec<(String, String)> {
+    let files = templates::third_party().filter(|(path, _)| !is_test(path));
+    let inside = |(path, text): (String, _)| Some((path.strip_prefix(folder)?.to_owned(), text));
+    let mut files: BTreeMap<String, String> = files
+        .filter_map(inside)
+        .map(|(path, text): (_, &str)| match path {
             path if path == MANIFEST.0 => (MANIFEST.1.to_owned(), text.to_owned()),
             path => (path, without_tests(text).to_owned()),
         })
@@ -36,7 +43,7 @@ pub fn files() -> Vec<(String, String)> {
     let checksums = files.iter();
     let checksums = checksums.map(|(path, text)| format!("{}  {path}\n", hash(text)));
     files.insert(CHECKSUMS.to_owned(), checksums.collect());
-    let place = |(path, text)| (format!("{VENDORED}{path}"), text);
+    let place = |(path, text)| (format!("{folder}{path}"), text);
     files.into_iter().map(place).collect()
 }
 
@@ -60,14 +67,14 @@ fn without_tests(text: &str) -> &str {
     rest.strip_suffix('\n').unwrap_or(rest)
 }
 
-/// The paths of the project's copy as it was vendored; `None` if the project uses another copy.
-pub fn recorded(tree: &Tree) -> Option<Vec<String>> {
-    let checksums = tree.text(&format!("{VENDORED}{CHECKSUMS}"))?;
+/// The paths of the project's copy in that folder as it was vendored; `None` if the project uses another copy.
+pub fn recorded(tree: &Tree, folder: &str) -> Option<Vec<String>> {
+    let checksums = tree.text(&format!("{folder}{CHECKSUMS}"))?;
     let paths = checksums.lines().filter_map(|line| line.split_once("  "));
-    Some(paths.map(|(_, path)| format!("{VENDORED}{path}")).collect())
+    Some(paths.map(|(_, path)| format!("{folder}{path}")).collect())
 }
 
-/// A file of the project's copy that is not as kbr wrote it.
+/// A file of a project's copy that is not as kbr wrote it.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Difference {
     Added(String),
@@ -85,9 +92,9 @@ impl fmt::Display for Difference {
     }
 }
 
-/// What somebody changed in the project's copy.
-pub fn differences(tree: &Tree) -> Vec<Difference> {
-    let Some(checksums) = tree.text(&format!("{VENDORED}{CHECKSUMS}")) else {
+/// What somebody changed in the project's copy in that folder.
+pub fn differences(tree: &Tree, folder: &str) -> Vec<Difference> {
+    let Some(checksums) = tree.text(&format!("{folder}{CHECKSUMS}")) else {
         // The project uses the crate from a registry, or its owner's own.
         return Vec::new();
     };
@@ -97,7 +104,7 @@ pub fn differences(tree: &Tree) -> Vec<Difference> {
         .map(|(hash, path)| (path, hash))
         .collect();
     let files = tree.files().filter_map(|(path, text)| {
-        let inside = path.strip_prefix(VENDORED)?;
+        let inside = path.strip_prefix(folder)?;
         (inside != CHECKSUMS).then_some((path, inside, text))
     });
     let mut differences = Vec::new();
@@ -109,20 +116,25 @@ pub fn differences(tree: &Tree) -> Vec<Difference> {
         }
     }
     let missing = recorded.keys();
-    differences.extend(missing.map(|path| Difference::Missing(format!("{VENDORED}{path}"))));
+    differences.extend(missing.map(|path| Difference::Missing(format!("{folder}{path}"))));
     differences
 }
 
-/// The warning about such differences, if there are any.
-pub fn warning(tree: &Tree) -> Option<String> {
-    let differences = differences(tree);
+/// The warnings about such differences, one for each crate that has any.
+pub fn warnings(tree: &Tree) -> impl Iterator<Item = String> {
+    let folders = VENDORED.into_iter();
+    folders.filter_map(|folder| warning(tree, folder))
+}
+
+fn warning(tree: &Tree, folder: &str) -> Option<String> {
+    let differences = differences(tree, folder);
     let words: Vec<String> = differences.iter().map(Difference::to_string).collect();
     (!differences.is_empty()).then(|| {
         format!(
             "{}; kbr leaves the files as they are: restore `{}` from version control, or depend on a \
              fork of the crate instead",
             words.join(", "),
-            VENDORED.trim_end_matches('/')
+            folder.trim_end_matches('/')
         )
     })
 }
@@ -138,21 +150,16 @@ mod tests {
             assert!(!text.contains("\nmod tests;"), "{path}");
             assert!(text.ends_with('\n') && !text.ends_with("\n\n"), "{path}");
         }
-        let has = |name: &str| {
-            files
-                .iter()
-                .any(|(path, _)| path == &format!("{VENDORED}{name}"))
-        };
-        for name in [
-            "Cargo.toml",
-            "LICENSE",
-            "README.md",
-            "src/lib.rs",
-            "src/webhook/patch.rs",
-        ] {
-            assert!(has(name), "{name}");
+        let has = |name: &str| files.iter().any(|(path, _)| path == name);
+        for folder in VENDORED {
+            for name in ["Cargo.toml", "LICENSE", "README.md", "src/lib.rs"] {
+                assert!(has(&format!("{folder}{name}")), "{folder}{name}");
+            }
         }
-        assert!(!has("src/webhook/patch/tests.rs"));
+        for name in ["kbr-runtime/src/webhook/patch", "kbr-testing/src/roles"] {
+            assert!(has(&format!("third_party/{name}.rs")), "{name}");
+            assert!(!has(&format!("third_party/{name}/tests.rs")), "{name}");
+        }
     }
 
     #[test]
@@ -175,22 +182,25 @@ mod tests {
             let (_, text) = files.iter().find(|(name, _)| name == path).expect("a file");
             text.clone()
         };
-        let lib = format!("{VENDORED}src/lib.rs");
-        let sums = format!("{VENDORED}{CHECKSUMS}");
-        let line = format!("{}  src/lib.rs\n", hash(&text(&lib)));
-        assert!(text(&sums).contains(&line));
+        for folder in VENDORED {
+            let differences = |tree: Tree| differences(&tree, folder);
+            let lib = format!("{folder}src/lib.rs");
+            let sums = format!("{folder}{CHECKSUMS}");
+            let line = format!("{}  src/lib.rs\n", hash(&text(&lib)));
+            assert!(text(&sums).contains(&line));
 
-        let tree = Tree::from([(&*lib, &*text(&lib)), (&*sums, &*line)]);
-        assert_eq!(differences(&tree), []);
-        let tree = Tree::from([(&*lib, "mine\n"), (&*sums, &*line)]);
-        assert_eq!(differences(&tree), [Difference::Changed(lib.clone())]);
-        let other = format!("{VENDORED}src/mine.rs");
-        let tree = Tree::from([(&*other, "mine\n"), (&*sums, &*line)]);
-        let expected = [
-            Difference::Added(other.clone()),
-            Difference::Missing(lib.clone()),
-        ];
-        assert_eq!(differences(&tree), expected);
-        assert_eq!(differences(&Tree::from([(&*lib, "mine\n")])), []);
+            let tree = Tree::from([(&*lib, &*text(&lib)), (&*sums, &*line)]);
+            assert_eq!(differences(tree), []);
+            let tree = Tree::from([(&*lib, "mine\n"), (&*sums, &*line)]);
+            assert_eq!(differences(tree), [Difference::Changed(lib.clone())]);
+            let other = format!("{folder}src/mine.rs");
+            let tree = Tree::from([(&*other, "mine\n"), (&*sums, &*line)]);
+            let expected = [
+                Difference::Added(other.clone()),
+                Difference::Missing(lib.clone()),
+            ];
+            assert_eq!(differences(tree), expected);
+            assert_eq!(differences(Tree::from([(&*lib, "mine\n")])), []);
+        }
     }
 }

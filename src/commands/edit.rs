@@ -122,7 +122,7 @@ fn warnings(changes: &[Change], tree: &Tree) -> Vec<String> {
         })
         .collect();
     let others = tree.files().filter(|(path, _)| {
-        !path.ends_with(".rs") && *path != PROJECT_FILE && !path.starts_with(layout::VENDORED)
+        !path.ends_with(".rs") && *path != PROJECT_FILE && !layout::is_vendored(path)
     });
     let others = others.filter(|(path, _)| *path != layout::RBAC_KUSTOMIZATION);
     others

@@ -1,8 +1,8 @@
-//! The files of a project without kinds: everything under `templates/init/`, the crate `kbr-runtime`, the lock
+//! The files of a project without kinds: everything under `templates/init/`, the vendored crates, the lock
 //! file, and an empty crdgen.
 //!
 //! crdgen belongs to kbr and says so in its first line. README, LICENSE and git's own files do not
-//! overwrite those of a new repository. Except for the vendored crate, the rest belongs to the
+//! overwrite those of a new repository. Except for the vendored crates, the rest belongs to the
 //! user from the first day. Pure.
 
 use crate::commands::wanted::create;
@@ -29,7 +29,7 @@ pub fn texts(project: &Project) -> Vec<(String, String)> {
         _ => None,
     });
     texts
-        .filter(|(path, _)| path != lock::PATH && !path.starts_with(layout::VENDORED))
+        .filter(|(path, _)| path != lock::PATH && !layout::is_vendored(path))
         .collect()
 }
 

@@ -48,7 +48,7 @@ pub fn moved(
 pub fn sources(tree: &Tree) -> BTreeMap<&str, &str> {
     let is_source = |path: &str| {
         path != layout::CRDGEN
-            && !path.starts_with(layout::VENDORED)
+            && !layout::is_vendored(path)
             && ["api/", "src/", "tests/", "examples/"]
                 .iter()
                 .any(|folder| path.starts_with(folder))

@@ -60,7 +60,7 @@ impl Renamed {
         let sources = moves::sources(tree);
         let moved = moves::moved(before, after, &sources)?;
         let is_ours = |path: &str, text: &str| {
-            path != PROJECT_FILE && !path.starts_with(layout::VENDORED) && !is_generated(text)
+            path != PROJECT_FILE && !layout::is_vendored(path) && !is_generated(text)
         };
         let texts = tree.files().filter(|(path, text)| is_ours(path, text));
         let mut files: Files = texts

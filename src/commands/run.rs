@@ -95,7 +95,7 @@ impl<'a> Run<'a> {
 
     fn tell(&self, plan: &Plan, mut warnings: Vec<String>, next: &str, tree: &Tree) {
         if tree.entry(PROJECT_FILE).is_some() && self.command != UPDATE {
-            warnings.extend(vendored::warning(tree));
+            warnings.extend(vendored::warnings(tree));
             warnings.extend(folder::older(tree));
         }
         let next = from_here(&self.root, next);

@@ -6,6 +6,7 @@
 
 pub mod error;
 mod fresh;
+mod split;
 mod text;
 
 use std::borrow::Cow;
@@ -55,11 +56,11 @@ pub fn unresolved(project: &Project, tree: &Tree) -> Vec<String> {
     files.cloned().collect()
 }
 
-/// The files that an update may change, and the folder of the vendored crate.
+/// The files that an update may change, and the folders of the vendored crates.
 pub fn places(project: &Project, tree: &Tree) -> BTreeSet<String> {
     let fresh = fresh::files(project, tree).into_keys();
     let recorded = project.files.keys().cloned();
-    let vendored = [layout::VENDORED.to_owned()];
+    let vendored = layout::VENDORED.map(str::to_owned);
     fresh.chain(recorded).chain(vendored).collect()
 }
 
@@ -82,6 +83,8 @@ pub fn plan(project: &Project, tree: &Tree, tools: &Tools<'_>) -> Result<Updated
     update.vendored();
     update.changes.push(scaffold::crdgen(project));
     update.lock();
+    let left = split::left(&update.files());
+    update.warnings.extend(left);
     update.project.renew();
     Ok(Updated {
         wanted: Wanted::of(update.project, update.changes, update.warnings),
@@ -176,9 +179,10 @@ impl<'a> Update<'a> {
     /// Dependencies of the workspace that manifests inherit because their owner wrote so.
     fn inherited(&self) -> &BTreeSet<String> {
         self.inherited.get_or_init(|| {
-            let manifests = self.tree.files().filter(|(path, _)| {
-                path.ends_with(layout::MANIFEST) && !path.starts_with(layout::VENDORED)
-            });
+            let manifests = self
+                .tree
+                .files()
+                .filter(|(path, _)| path.ends_with(layout::MANIFEST) && !layout::is_vendored(path));
             let inherited = manifests.flat_map(|(path, text)| {
                 let recorded = self.project.files.get(path);
                 let base = recorded.and_then(|recorded| self.base(path, recorded, text));
@@ -259,6 +263,9 @@ impl<'a> Update<'a> {
         if self.project.is_of_0_1() {
             manifest.remove_runtime();
         }
+        if split::is_before(self.tree) {
+            manifest.remove_feature(split::RUNTIME, split::FEATURE);
+        }
         Some(manifest.to_string())
     }
 
@@ -284,21 +291,28 @@ impl<'a> Update<'a> {
         }
     }
 
-    /// The crate `kbr-runtime`, unless the project uses another copy of it.
+    /// The crates `kbr-runtime` and `kbr-testing`, unless the project uses other copies of them.
     fn vendored(&mut self) {
-        let old = match vendored::recorded(self.tree) {
-            Some(old) => old,
-            None if self.project.is_of_0_1() => Vec::new(),
-            None => return,
-        };
-        for difference in vendored::differences(self.tree) {
+        let is_new = self.project.is_of_0_1() || split::is_before(self.tree);
+        for folder in layout::VENDORED {
+            match vendored::recorded(self.tree, folder) {
+                Some(old) => self.vendored_crate(folder, old),
+                None if is_new => self.vendored_crate(folder, Vec::new()),
+                None => {}
+            }
+        }
+    }
+
+    /// The crate in that folder, which had the files `old`.
+    fn vendored_crate(&mut self, folder: &str, old: Vec<String>) {
+        for difference in vendored::differences(self.tree, folder) {
             let outcome = match difference {
                 Difference::Added(_) => "stays",
                 Difference::Changed(_) | Difference::Missing(_) => "is restored",
             };
             self.warnings.push(format!("{difference}, and {outcome}"));
         }
-        let new = vendored::files();
+        let new = vendored::files_of(folder);
         let is_new = |path: &String| new.iter().any(|(new, _)| new == path);
         let gone = old.into_iter().filter(|path| !is_new(path));
         let gone = gone.filter(|path| self.tree.text(path).is_some());
@@ -347,13 +361,25 @@ impl<'a> Update<'a> {
         let mut candidate: Lock = new.parse()?;
         candidate.add_missing(&text.parse()?);
         let candidate = candidate.to_string();
-        let mut files: BTreeMap<&str, &str> = self.tree.files().collect();
-        for change in &self.changes {
-            if let Change::Create { path, text, .. } | Change::Edit { path, text } = change {
-                files.insert(path, text);
-            }
-        }
+        let mut files = self.files();
         files.insert(lock::PATH, &candidate);
         (self.tools.locked)(&files)
+    }
+
+    /// The text files of the project, with the changes so far.
+    fn files(&self) -> BTreeMap<&str, &str> {
+        let mut files: BTreeMap<&str, &str> = self.tree.files().collect();
+        for change in &self.changes {
+            match change {
+                Change::Create { path, text, .. } | Change::Edit { path, text } => {
+                    files.insert(path, text);
+                }
+                Change::Remove { path } => {
+                    files.remove(path.as_str());
+                }
+                _ => {}
+            }
+        }
+        files
     }
 }

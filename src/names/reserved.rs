@@ -31,11 +31,11 @@ const DEVICES: &str = "\
     aux com1 com2 com3 com4 com5 com6 com7 com8 com9 con lpt1 lpt2 lpt3 lpt4 lpt5 lpt6 lpt7 lpt8 lpt9 nul prn";
 
 /// The workspace members' names inside the project, and its CRD printer.
-const OWN_CRATES: &str = "api crdgen kbr-runtime";
+const OWN_CRATES: &str = "api crdgen kbr-runtime kbr-testing";
 
 /// Names that the module of an API group cannot have: files that cargo or kbr's own tests have in the
 /// same folders, and crates that the code next to it refers to.
-const MODULES: &str = "bin kbr_runtime lib main manifests samples";
+const MODULES: &str = "bin kbr_runtime kbr_testing lib main manifests samples";
 
 /// Types, traits and variants of Rust's prelude, macros with a type's name, and the one keyword
 /// that is upper camel case.

@@ -34,7 +34,9 @@ pub enum ProjectError {
     #[error("this project was scaffolded by kbr 0.1.0, with its own crate in `runtime/`")]
     #[diagnostic(
         code("old-layout"),
-        help("type `kbr update`, and replace `runtime` with `kbr_runtime` in your own files")
+        help(
+            "type `kbr update`, and in your own files replace `runtime::testing` with `kbr_testing`, then `runtime` with `kbr_runtime`"
+        )
     )]
     OldLayout,
 }

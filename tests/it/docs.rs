@@ -321,7 +321,12 @@ fn links_lead_to_files_and_headings_that_exist() {
     ]
     .map(str::to_owned)
     .into();
-    for folder in ["src/guide", "templates/kbr-runtime", "testdata"] {
+    for folder in [
+        "src/guide",
+        "templates/kbr-runtime",
+        "templates/kbr-testing",
+        "testdata",
+    ] {
         let paths = tree(&root.join(folder)).into_keys();
         // What is in an overlay is checked in its golden.
         let is_elsewhere = |path: &str| path.contains("third_party/") || path.contains(".overlay/");

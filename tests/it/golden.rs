@@ -11,7 +11,7 @@
 //! the commit that is checked out decides whose. `KBR_PROVE=all` makes all, and `KBR_PROVE=7` those of the
 //! seed 7.
 //!
-//! Only [`SHOWCASE`] is committed with its vendored `kbr-runtime`, so that it builds as it is.
+//! Only [`SHOWCASE`] is committed with its vendored crates, so that it builds as it is.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -26,7 +26,7 @@ use crate::support::{
     target, tree,
 };
 
-/// The golden that is committed with its vendored crate.
+/// The golden that is committed with its vendored crates.
 pub const SHOWCASE: &str = "cronjob";
 
 /// The folder that the other goldens are committed without.
@@ -120,7 +120,7 @@ fn compare(name: &str) {
     let sandbox = Sandbox::new();
     regenerate(name, sandbox.path());
     if name != SHOWCASE {
-        fs::remove_dir_all(sandbox.path().join(VENDORED)).expect("the vendored crate is removed");
+        fs::remove_dir_all(sandbox.path().join(VENDORED)).expect("the vendored crates are removed");
     }
     let golden = testdata(name);
     if std::env::var_os("KBR_OVERWRITE").is_some() {
@@ -138,14 +138,14 @@ fn compare(name: &str) {
     );
 }
 
-/// Copies a golden out of the repository, with the vendored crate.
+/// Copies a golden out of the repository, with the vendored crates.
 pub fn check_out(name: &str, folder: &Path) {
     copy(&testdata(name), folder);
     copy(&testdata(SHOWCASE).join(VENDORED), &folder.join(VENDORED));
     share_runtime(folder);
 }
 
-/// Lets cargo compile the vendored crate once for all projects: in each it has the same text and the same
+/// Lets cargo compile the vendored crates once for all projects: in each they have the same text and the same
 /// path in the workspace, so the same modification times are all that is needed.
 ///
 /// With another text, cargo would use the artifacts of one for the other.

@@ -342,7 +342,7 @@ fn first_difference(path: &str, expected: &str, actual: &str) -> String {
     unreachable!("the loop ends with the shorter text")
 }
 
-/// Asserts that the user's Rust files are formatted; `kbr-runtime` is checked by its own tests.
+/// Asserts that the user's Rust files are formatted; the vendored crates are checked by their own tests.
 #[track_caller]
 pub fn assert_formatted(sandbox: &Sandbox) {
     let files: Vec<PathBuf> = sandbox

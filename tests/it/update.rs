@@ -5,6 +5,7 @@
 mod crates;
 mod edits;
 mod odd;
+mod split;
 
 use std::fs::{self, File};
 use std::path::Path;
@@ -109,7 +110,7 @@ fn aged() -> Sandbox {
 #[test]
 fn an_untouched_project_becomes_a_fresh_one() {
     let sandbox = aged();
-    // Added and removed files, the lock, the vendored crate, and the program that prints the types.
+    // Added and removed files, the lock, a vendored crate, and the program that prints the types.
     for (path, is_new) in [("hack/delete-objects.sh", true), ("hack/old.sh", false)] {
         if is_new {
             sandbox.remove(path);
@@ -341,27 +342,29 @@ fn a_deleted_file_stays_deleted_and_files_of_the_user_stay() {
 }
 
 #[test]
-fn the_copy_of_kbr_runtime_is_restored_and_files_that_were_added_to_it_stay() {
-    let sandbox = project();
-    let path = |name| format!("third_party/kbr-runtime/src/{name}.rs");
-    let text = sandbox.read(&path("lib"));
-    sandbox.write(&path("lib"), "// Mine.\n");
-    sandbox.write(&path("mine"), "// Mine.\n");
-    sandbox.remove(&path("clock"));
-    commit(&sandbox);
+fn the_copies_of_crates_are_restored_and_files_that_were_added_to_them_stay() {
+    for (name, module) in [("kbr-runtime", "clock"), ("kbr-testing", "keys")] {
+        let sandbox = project();
+        let path = |file| format!("third_party/{name}/src/{file}.rs");
+        let text = sandbox.read(&path("lib"));
+        sandbox.write(&path("lib"), "// Mine.\n");
+        sandbox.write(&path("mine"), "// Mine.\n");
+        sandbox.remove(&path(module));
+        commit(&sandbox);
 
-    let run = sandbox.kbr("update").success();
+        let run = sandbox.kbr("update").success();
 
-    for warning in [
-        format!("`{}` was edited, and is restored", path("lib")),
-        format!("`{}` was added, and stays", path("mine")),
-        format!("`{}` is missing, and is restored", path("clock")),
-    ] {
-        assert!(run.stderr.contains(&warning), "{run:?}");
+        for warning in [
+            format!("`{}` was edited, and is restored", path("lib")),
+            format!("`{}` was added, and stays", path("mine")),
+            format!("`{}` is missing, and is restored", path(module)),
+        ] {
+            assert!(run.stderr.contains(&warning), "{run:?}");
+        }
+        assert_eq!(sandbox.read(&path("lib")), text);
+        assert_eq!(sandbox.read(&path("mine")), "// Mine.\n");
+        assert!(!sandbox.read(&path(module)).is_empty());
     }
-    assert_eq!(sandbox.read(&path("lib")), text);
-    assert_eq!(sandbox.read(&path("mine")), "// Mine.\n");
-    assert!(!sandbox.read(&path("clock")).is_empty());
 }
 
 #[test]

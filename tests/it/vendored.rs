@@ -1,4 +1,5 @@
-//! The crate `kbr-runtime`: where it is, which part of it a project contains, and how projects can use it.
+//! The crates `kbr-runtime` and `kbr-testing`: where they are, which part of them a project contains, and how
+//! projects can use them.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -8,40 +9,52 @@ use std::process::Command;
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
-use crate::golden::SHOWCASE;
+use crate::golden::{SHOWCASE, share_runtime};
 use crate::support::{
     REPOSITORY, Sandbox, assert_same, cargo, cargo_into, compiles_into, compiling, copy,
     differences, target, tree,
 };
 
-const VENDORED: &str = "third_party/kbr-runtime";
+const RUNTIME: &str = "kbr-runtime";
 
-/// The files that kbr adds to the crate's own.
+const TESTING: &str = "kbr-testing";
+
+const CRATES: [&str; 2] = [RUNTIME, TESTING];
+
+/// The folder of both in a project.
+const VENDORED: &str = "third_party";
+
+/// The files that kbr adds to a crate's own.
 const ADDED: [&str; 2] = [".rustfmt.toml", "SHA256SUMS"];
 
-/// The crate in the folder where it is edited.
-fn in_place() -> PathBuf {
-    Path::new(REPOSITORY).join("templates/kbr-runtime")
+/// A crate in the folder where it is edited.
+fn in_place(name: &str) -> PathBuf {
+    Path::new(REPOSITORY).join("templates").join(name)
 }
 
-fn vendored(project: &Path) -> BTreeMap<String, String> {
-    tree(&project.join(VENDORED))
+fn vendored(project: &Path, name: &str) -> BTreeMap<String, String> {
+    tree(&project.join(VENDORED).join(name))
 }
 
 #[test]
-fn every_project_has_the_same_copy_of_the_crate_without_its_tests() {
+fn every_project_has_the_same_copies_of_the_crates_without_their_tests() {
     let sandbox = Sandbox::with_project();
-    let mut held = vendored(sandbox.path());
     let other = Sandbox::new();
     other
         .kbr("init --domain other.org --project-name other --license none")
         .success();
-    assert_same(&held, &vendored(other.path()));
     let showcase = Path::new(REPOSITORY).join("testdata").join(SHOWCASE);
-    assert_same(&held, &vendored(&showcase));
+    for name in CRATES {
+        let held = vendored(sandbox.path(), name);
+        assert_same(&held, &vendored(other.path(), name));
+        assert_same(&held, &vendored(&showcase, name));
+        is_the_crate_without_its_tests(name, held);
+    }
+}
 
+fn is_the_crate_without_its_tests(name: &str, mut held: BTreeMap<String, String>) {
     held.retain(|path, _| !ADDED.contains(&path.as_str()));
-    let mut expected: BTreeMap<String, String> = tree(&in_place())
+    let mut expected: BTreeMap<String, String> = tree(&in_place(name))
         .into_iter()
         .filter(|(path, _)| {
             let is_packed =
@@ -64,123 +77,193 @@ fn every_project_has_the_same_copy_of_the_crate_without_its_tests() {
 }
 
 #[test]
-fn every_file_of_the_crate_has_its_license() {
-    for (path, text) in tree(&in_place().join("src")) {
-        let header = "// Copyright The kbr authors\n// SPDX-License-Identifier: Apache-2.0\n\n//! ";
-        assert!(text.starts_with(header), "{path}");
+fn every_file_of_the_crates_has_its_license() {
+    for name in CRATES {
+        for (path, text) in tree(&in_place(name).join("src")) {
+            let header =
+                "// Copyright The kbr authors\n// SPDX-License-Identifier: Apache-2.0\n\n//! ";
+            assert!(text.starts_with(header), "{name}: {path}");
+        }
     }
+}
+
+/// What the two share is not public, so each version of one fits one version of the other.
+#[test]
+fn both_crates_have_one_version_and_the_same_rules() {
+    let [runtime, testing] = CRATES.map(|name| {
+        let text = fs::read_to_string(in_place(name).join("Cargo.toml")).expect("a manifest");
+        text.parse::<toml::Table>().expect("TOML")
+    });
+    for key in ["version", "edition", "rust-version", "license", "include"] {
+        assert_eq!(runtime["package"][key], testing["package"][key], "{key}");
+    }
+    assert_eq!(runtime["lints"], testing["lints"]);
+    let version = runtime["package"]["version"].as_str().expect("a version");
+    let needed = testing["dependencies"][RUNTIME]["version"].as_str();
+    assert_eq!(needed, Some(&*format!("={version}")));
+}
+
+/// What runs in a cluster has no line that is only for tests.
+#[test]
+fn only_the_tests_of_a_project_depend_on_kbr_testing() {
+    let sandbox = Sandbox::with_project();
+    let manifest: toml::Table = sandbox.read("Cargo.toml").parse().expect("TOML");
+    assert!(manifest["dependencies"].get(TESTING).is_none());
+    assert!(manifest["dev-dependencies"].get(TESTING).is_some());
+    let api: toml::Table = sandbox.read("api/Cargo.toml").parse().expect("TOML");
+    assert!(!api.to_string().contains(TESTING));
+    let manifest = fs::read_to_string(in_place(RUNTIME).join("Cargo.toml")).expect("a manifest");
+    let manifest: toml::Table = manifest.parse().expect("TOML");
+    assert!(!manifest.to_string().contains("testing"));
 }
 
 #[test]
 fn the_checksums_are_those_of_sha256sum() {
     let sandbox = Sandbox::with_project();
-    let mut held = vendored(sandbox.path());
-    let checksums = held.remove("SHA256SUMS").expect("checksums");
-    let sums = held.iter().map(|(path, text)| {
-        let hash: String = Sha256::digest(text)
-            .iter()
-            .map(|byte| format!("{byte:02x}"))
-            .collect();
-        format!("{hash}  {path}\n")
-    });
-    assert_eq!(checksums, sums.collect::<String>());
+    for name in CRATES {
+        let mut held = vendored(sandbox.path(), name);
+        let checksums = held.remove("SHA256SUMS").expect("checksums");
+        let sums = held.iter().map(|(path, text)| {
+            let hash: String = Sha256::digest(text)
+                .iter()
+                .map(|byte| format!("{byte:02x}"))
+                .collect();
+            format!("{hash}  {path}\n")
+        });
+        assert_eq!(checksums, sums.collect::<String>());
+    }
 }
 
 #[test]
 fn edited_files_are_reported_by_every_command_and_stay() {
-    let sandbox = Sandbox::with_project();
-    let lib = format!("{VENDORED}/src/lib.rs");
-    let text = sandbox.read(&lib) + "// mine\n";
-    sandbox.write(&lib, &text);
-    sandbox.write(&format!("{VENDORED}/src/mine.rs"), "//! Mine.\n");
-    fs::remove_file(sandbox.path().join(VENDORED).join("README.md")).expect("a file");
-    let mine = vendored(sandbox.path());
-    let warning = "Warning `third_party/kbr-runtime/src/lib.rs` was edited, \
-                   `third_party/kbr-runtime/src/mine.rs` was added, \
-                   `third_party/kbr-runtime/README.md` is missing; kbr leaves the files as they are: \
-                   restore `third_party/kbr-runtime` from version control, or depend on a fork of the \
-                   crate instead";
-    for line in [
-        "manifests",
-        "manifests --check",
-        "create api --kind Foo",
-        "create webhook --kind Foo --defaulting",
-    ] {
-        let run = sandbox.kbr(line).success();
-        assert!(run.status().contains(&warning.to_owned()), "{line}");
-        assert_same(&mine, &vendored(sandbox.path()));
+    for (at, name) in CRATES.into_iter().enumerate() {
+        let sandbox = Sandbox::with_project();
+        let folder = format!("{VENDORED}/{name}");
+        let lib = format!("{folder}/src/lib.rs");
+        let text = sandbox.read(&lib) + "// mine\n";
+        sandbox.write(&lib, &text);
+        sandbox.write(&format!("{folder}/src/mine.rs"), "//! Mine.\n");
+        fs::remove_file(sandbox.path().join(&folder).join("README.md")).expect("a file");
+        let mine = vendored(sandbox.path(), name);
+        let warning = format!(
+            "Warning `{folder}/src/lib.rs` was edited, `{folder}/src/mine.rs` was added, \
+             `{folder}/README.md` is missing; kbr leaves the files as they are: restore `{folder}` from \
+             version control, or depend on a fork of the crate instead"
+        );
+        for line in [
+            "manifests",
+            "manifests --check",
+            "create api --kind Foo",
+            "create webhook --kind Foo --defaulting",
+        ] {
+            let run = sandbox.kbr(line).success();
+            assert!(run.status().contains(&warning), "{line}");
+            let other = CRATES[1 - at];
+            assert!(!run.stderr.contains(other), "{line}: {}", run.stderr);
+            assert_same(&mine, &vendored(sandbox.path(), name));
+        }
     }
 }
 
 #[test]
-fn an_untouched_or_missing_copy_is_not_reported() {
+fn untouched_or_missing_copies_are_not_reported() {
     let sandbox = Sandbox::with_project();
     let run = sandbox.kbr("manifests").success();
-    assert!(!run.stderr.contains("kbr-runtime"), "{}", run.stderr);
+    assert!(!run.stderr.contains("kbr-"), "{}", run.stderr);
     fs::remove_dir_all(sandbox.path().join(VENDORED)).expect("a folder");
     let run = sandbox.kbr("manifests").success();
-    assert!(!run.stderr.contains("kbr-runtime"), "{}", run.stderr);
+    assert!(!run.stderr.contains("kbr-"), "{}", run.stderr);
 }
 
 /// One command each, in the crate's own folder, without a golden.
-#[test]
-fn the_crate_is_formatted_linted_documented_and_tested_in_its_own_folder() {
+fn is_formatted_linted_documented_and_tested(name: &str) {
     let _one_at_a_time = compiling();
     for line in [
         "fmt --check",
         "clippy --locked --all-targets --all-features -- -D warnings",
-        "clippy --locked --all-targets --no-default-features --features testing -- -D warnings",
+        // What a project compiles, and the least that anybody can.
         "clippy --locked --all-targets -- -D warnings",
+        "clippy --locked --no-default-features -- -D warnings",
         "test --locked --all-features --quiet",
     ] {
-        assert!(
-            cargo(&in_place(), line),
-            "`cargo {line}` in templates/kbr-runtime"
-        );
+        let is_done = cargo(&in_place(name), line);
+        assert!(is_done, "`cargo {line}` in templates/{name}");
     }
     let mut doc = Command::new("cargo");
     doc.args(["doc", "--locked", "--no-deps", "--all-features"])
-        .current_dir(in_place())
+        .current_dir(in_place(name))
         .env("RUSTDOCFLAGS", "-D warnings");
     compiles_into(&mut doc, &target());
     assert!(doc.status().expect("cargo runs").success(), "cargo doc");
 }
 
 #[test]
-fn either_half_compiles_without_the_dependencies_of_the_other() {
-    let tree = |features: &str| {
-        let mut tree = Command::new("cargo");
-        tree.args([
-            "tree",
-            "--locked",
-            "--edges",
-            "normal,build",
-            "--prefix",
-            "none",
-        ])
-        .args(["--no-default-features", "--features", features])
-        .current_dir(in_place());
-        let output = tree.output().expect("cargo runs");
-        assert!(output.status.success(), "{output:?}");
-        let text = String::from_utf8(output.stdout).expect("UTF-8");
-        let name = |line: &str| line.split(' ').next().unwrap_or_default().to_owned();
-        text.lines().map(name).collect::<BTreeSet<String>>()
-    };
-    let (manager, testing) = (tree("manager"), tree("testing"));
+fn kbr_runtime_is_formatted_linted_documented_and_tested_in_its_own_folder() {
+    is_formatted_linted_documented_and_tested(RUNTIME);
+}
+
+#[test]
+fn kbr_testing_is_formatted_linted_documented_and_tested_in_its_own_folder() {
+    is_formatted_linted_documented_and_tested(TESTING);
+    // Its unit tests need no operator, except for those of what runs one.
+    let line = "clippy --locked --all-targets --no-default-features -- -D warnings";
+    assert!(cargo(&in_place(TESTING), line), "`cargo {line}`");
+}
+
+/// The line that the guide gives, apart from `--open`.
+#[test]
+fn one_command_shows_the_documentation_of_both_crates() {
+    let _one_at_a_time = compiling();
+    let line = "doc -p kbr-runtime -p kbr-testing --no-deps";
+    for document in ["src/guide/testing.md", "templates/init/README.md.hbs"] {
+        let text = fs::read_to_string(Path::new(REPOSITORY).join(document)).expect("a text");
+        assert!(text.contains(&format!("cargo {line} --open")), "{document}");
+    }
+    let sandbox = Sandbox::with_project();
+    share_runtime(sandbox.path());
+    let shown = target().join("doc");
+    let _ = fs::remove_dir_all(&shown);
+    assert!(cargo(sandbox.path(), &format!("{line} --locked")), "{line}");
+    for page in [
+        "kbr_runtime/struct.Manager.html",
+        "kbr_testing/struct.TestEnv.html",
+    ] {
+        assert!(shown.join(page).exists(), "{page}");
+    }
+}
+
+/// The names of the packages that a crate depends on.
+fn tree_of(name: &str, features: &str) -> BTreeSet<String> {
+    let mut tree = Command::new("cargo");
+    tree.args(["tree", "--locked", "--edges", "normal,build"])
+        .args(["--prefix", "none", "--no-default-features"])
+        .args(["--features", features])
+        .current_dir(in_place(name));
+    let output = tree.output().expect("cargo runs");
+    assert!(output.status.success(), "{output:?}");
+    let text = String::from_utf8(output.stdout).expect("UTF-8");
+    let name = |line: &str| line.split(' ').next().unwrap_or_default().to_owned();
+    text.lines().map(name).collect()
+}
+
+#[test]
+fn either_crate_compiles_without_the_dependencies_of_the_other() {
+    let (manager, testing) = (tree_of(RUNTIME, "manager"), tree_of(TESTING, ""));
     for name in ["axum", "clap", "tracing-subscriber"] {
         assert!(manager.contains(name) && !testing.contains(name), "{name}");
     }
-    assert!(testing.contains("proptest") && !manager.contains("proptest"));
+    let with_manager = tree_of(TESTING, "manager");
+    assert!(with_manager.contains("proptest") && !manager.contains("proptest"));
     for (feature, name) in [("otlp", "opentelemetry"), ("native-histograms", "protox")] {
-        assert!(tree(feature).contains(name), "{feature}");
+        assert!(tree_of(RUNTIME, feature).contains(name), "{feature}");
         assert!(!manager.contains(name), "{name}");
     }
     assert!(!manager.contains("prost"));
 }
 
-/// Otherwise its tests would say little about what projects are compiled with, and CI would compile twice.
+/// Otherwise their tests would say little about what projects are compiled with, and CI would compile twice.
 #[test]
-fn the_crate_is_tested_with_the_versions_that_projects_begin_with() {
+fn the_crates_are_tested_with_the_versions_that_projects_begin_with() {
     let packages = |path: &str| {
         let text = fs::read_to_string(Path::new(REPOSITORY).join(path)).expect("a lock");
         let lock: toml::Table = text.parse().expect("TOML");
@@ -189,7 +272,9 @@ fn the_crate_is_tested_with_the_versions_that_projects_begin_with() {
             packages.map(|package| (package["name"].to_string(), package["version"].to_string()));
         named.collect::<BTreeSet<_>>()
     };
-    let tested = packages("templates/kbr-runtime/Cargo.lock");
+    // Together they are what a project needs.
+    let mut tested = packages("templates/kbr-runtime/Cargo.lock");
+    tested.extend(packages("templates/kbr-testing/Cargo.lock"));
     let emitted = packages("templates/project.lock");
     let missing: Vec<_> = emitted.difference(&tested).collect();
     let is_own = |(name, _): &&&(String, String)| name.contains("kbr-placeholder");
@@ -200,20 +285,18 @@ fn the_crate_is_tested_with_the_versions_that_projects_begin_with() {
     );
 }
 
-/// Packs the crate, builds the package, and returns its path.
-fn pack() -> PathBuf {
-    let line = "package --allow-dirty --locked --all-features --quiet";
-    assert!(
-        cargo(&in_place(), line),
-        "`cargo {line}` in templates/kbr-runtime"
-    );
-    target().join("package/kbr-runtime-0.1.0.crate")
+/// Packs the crates, builds the packages, and returns their paths.
+fn pack() -> [PathBuf; 2] {
+    let mut pack = Command::new(Path::new(REPOSITORY).join("tests/tools/pack-crates"));
+    compiles_into(&mut pack, &target());
+    assert!(pack.status().expect("it runs").success(), "{pack:?}");
+    CRATES.map(|name| target().join(format!("package/{name}-0.1.0.crate")))
 }
 
-/// Once the crate is published, a project switches to it by deleting the folder and `path = …`. A
-/// registry with the packages of the lock, and the crate, replaces crates.io.
+/// Once the crates are published, a project switches to them by deleting the folder and `path = …`. A
+/// registry with the packages of the lock, and the crates, replaces crates.io.
 #[test]
-fn a_project_can_switch_to_the_crate_of_a_registry() {
+fn a_project_can_switch_to_the_crates_of_a_registry() {
     let _one_at_a_time = compiling();
     let sandbox = Sandbox::new();
     sandbox
@@ -223,8 +306,10 @@ fn a_project_can_switch_to_the_crate_of_a_registry() {
     let registry = tempfile::tempdir().expect("a folder");
     fill(registry.path(), sandbox.path(), &pack());
 
-    fs::remove_dir_all(sandbox.path().join("third_party")).expect("the vendored crate is removed");
-    sandbox.edit("Cargo.toml", ", path = \"third_party/kbr-runtime\"", "");
+    fs::remove_dir_all(sandbox.path().join(VENDORED)).expect("the vendored crates are removed");
+    for name in CRATES {
+        sandbox.edit("Cargo.toml", &format!(", path = \"{VENDORED}/{name}\""), "");
+    }
     let config = format!(
         "[source.crates-io]\nreplace-with = \"here\"\n\n[source.here]\nlocal-registry = {:?}\n",
         registry.path()
@@ -234,20 +319,22 @@ fn a_project_can_switch_to_the_crate_of_a_registry() {
     let line = "check --workspace --all-targets --offline";
     assert!(cargo(sandbox.path(), line), "{line}");
     let lock: toml::Table = sandbox.read("Cargo.lock").parse().expect("TOML");
-    let mut packages = lock["package"].as_array().expect("packages").iter();
-    let runtime = packages.find(|package| package["name"].as_str() == Some("kbr-runtime"));
-    let source = runtime.expect("the crate").get("source");
-    let source = source.and_then(toml::Value::as_str);
-    assert_eq!(
-        source,
-        Some("registry+https://github.com/rust-lang/crates.io-index")
-    );
+    for name in CRATES {
+        let mut packages = lock["package"].as_array().expect("packages").iter();
+        let found = packages.find(|package| package["name"].as_str() == Some(name));
+        let source = found.expect("the crate").get("source");
+        let source = source.and_then(toml::Value::as_str);
+        assert_eq!(
+            source,
+            Some("registry+https://github.com/rust-lang/crates.io-index")
+        );
+    }
     let run = sandbox.kbr("manifests").success();
-    assert!(!run.stderr.contains("kbr-runtime"), "{}", run.stderr);
+    assert!(!run.stderr.contains("kbr-"), "{}", run.stderr);
 }
 
-/// Writes a registry of every package that `project` needs, and of the packed crate.
-fn fill(registry: &Path, project: &Path, packed: &Path) {
+/// Writes a registry of every package that `project` needs, and of the packed crates.
+fn fill(registry: &Path, project: &Path, packed: &[PathBuf; 2]) {
     let mut metadata = Command::new("cargo");
     metadata
         .args(["metadata", "--format-version", "1", "--locked"])
@@ -260,8 +347,10 @@ fn fill(registry: &Path, project: &Path, packed: &Path) {
         let (name, version) = (text("name"), text("version"));
         let file = format!("{name}-{version}.crate");
         let packed = match text("source") {
-            "" if name == "kbr-runtime" => packed.to_owned(),
-            "" => continue,
+            "" => match CRATES.iter().position(|own| *own == name) {
+                Some(at) => packed[at].clone(),
+                None => continue,
+            },
             _ => downloaded(Path::new(text("manifest_path")), &file),
         };
         let bytes =
@@ -346,22 +435,27 @@ fn a_packed_kbr_creates_the_same_projects() {
     assert_eq!(differences(&built.tree(), &packed.tree()), [""; 0]);
 }
 
-/// In a copy of a golden, in which the vendored crate would be formatted, linted or tested if it could.
+/// In a copy of a golden, in which the vendored crates would be formatted, linted or tested if they could.
 #[test]
-fn the_commands_of_a_project_ignore_the_crate() {
+fn the_commands_of_a_project_ignore_the_crates() {
     let _one_at_a_time = compiling();
     let sandbox = Sandbox::new();
     copy(
         &Path::new(REPOSITORY).join("testdata").join(SHOWCASE),
         sandbox.path(),
     );
-    let lib = format!("{VENDORED}/src/lib.rs");
-    let text = sandbox.read(&lib) + "\n\n\npub  fn  unformatted( ) { let x = 5; return; }\n";
-    sandbox.write(&lib, &text);
+    let edited = CRATES.map(|name| {
+        let lib = format!("{VENDORED}/{name}/src/lib.rs");
+        let text = sandbox.read(&lib) + "\n\n\npub  fn  unformatted( ) { let x = 5; return; }\n";
+        sandbox.write(&lib, &text);
+        (lib, text)
+    });
     for line in ["fmt --check", "fmt --all --check", "fmt --all"] {
         assert!(cargo(sandbox.path(), line), "{line}");
     }
-    assert_eq!(sandbox.read(&lib), text);
+    for (lib, text) in edited {
+        assert_eq!(sandbox.read(&lib), text);
+    }
     let mut metadata = Command::new("cargo");
     metadata
         .args(["metadata", "--format-version", "1", "--locked", "--no-deps"])

@@ -15,7 +15,7 @@ pub(crate) fn causes<'a>(
 
 /// The messages of `error` and of all its causes, without those that are already quoted. For a response of
 /// the API server it is the server's message, and not all fields of its status.
-pub(crate) fn chain(error: &(dyn Error + 'static)) -> String {
+pub fn chain(error: &(dyn Error + 'static)) -> String {
     let mut text = String::new();
     for error in causes(error) {
         let message = error.to_string();

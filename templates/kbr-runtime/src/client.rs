@@ -11,13 +11,13 @@ use kube::Client;
 /// Makes ring the TLS provider of the process, unless it already has one.
 ///
 /// rustls refuses to choose when a dependency brings a second provider into the build.
-pub(crate) fn install_tls_provider() {
+pub fn install_tls_provider() {
     // An error means that a provider is already installed, which is fine.
     let _ = rustls::crypto::ring::default_provider().install_default();
 }
 
 /// Asks the API server whether it is ready.
-pub(crate) async fn ask_readiness(client: &Client) -> kube::Result<()> {
+pub async fn ask_readiness(client: &Client) -> kube::Result<()> {
     let request = Request::get("/readyz")
         .body(Vec::new())
         .map_err(kube::Error::HttpError)?;

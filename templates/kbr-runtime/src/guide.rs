@@ -863,48 +863,13 @@
 //!
 //! # A test
 //!
-//! With the feature `testing`, [`TestEnv`](crate::testing::TestEnv) starts a real API server. It
+//! `TestEnv` of the crate [`kbr-testing`](https://docs.rs/kbr-testing) starts a real API server. It
 //! installs `config/default`, and runs the operator as its ServiceAccount from there: if a role lacks a
 //! rule, the test ends with a message that shows the rule to add. Give each test its own namespace, and
-//! wait for what users see, such as a condition.
+//! wait for what users see, such as a condition. That crate's documentation begins with such a test.
 //!
-#![cfg_attr(feature = "testing", doc = "```no_run")]
-#![cfg_attr(not(feature = "testing"), doc = "```ignore")]
-//! # use k8s_openapi::api::core::v1::ConfigMap as Greeting;
-//! # fn register(_: &mut kbr_runtime::Manager) {}
-//! # fn is_ready(_: Option<&Greeting>) -> bool { true }
-//! use kbr_runtime::testing::TestEnv;
-//! use kube::api::PostParams;
-//! use kube::{Api, ResourceExt};
-//!
-//! # async fn a_greeting_becomes_ready() -> Result<(), Box<dyn std::error::Error>> {
-//! let env = TestEnv::start(env!("CARGO_MANIFEST_DIR"))?;
-//! env.start_operator(register)?;
-//!
-//! let api = Api::<Greeting>::namespaced(env.admin(), &env.namespace().await);
-//! let sample = env.read("config/samples/greeting.yaml");
-//! let greeting = api.create(&PostParams::default(), &sample).await?;
-//!
-//! env.wait_for(&api, &greeting.name_any(), is_ready).await;
-//! # Ok(())
-//! # }
-//! ```
-//!
-//! One environment serves all tests of a binary: put it in a `static` `LazyLock`.
-//!
-//! No containers run. A test decides what happens to a pod with
-//! [`TestEnv::kubelet`](crate::testing::TestEnv::kubelet), which writes the status that a kubelet
-//! would:
-//!
-#![cfg_attr(feature = "testing", doc = "```no_run")]
-#![cfg_attr(not(feature = "testing"), doc = "```ignore")]
-//! # use k8s_openapi::api::core::v1::Pod;
-//! # use kbr_runtime::testing::TestEnv;
-//! # async fn a_pod_fails(env: &TestEnv, pod: &Pod) {
-//! env.kubelet().run(pod).await;
-//! env.kubelet().fail(pod, 1).await;
-//! # }
-//! ```
+//! No containers run. A test decides what happens to a pod with `TestEnv::kubelet`, which writes the
+//! status that a kubelet would.
 //!
 //! # The names in controller-runtime
 //!

@@ -1,8 +1,8 @@
 // Copyright The kbr authors
 // SPDX-License-Identifier: Apache-2.0
 
-//! A library for Kubernetes operators: the parts of controller-runtime and envtest for Go that
-//! [`kube`] does not have.
+//! A library for Kubernetes operators: the parts of controller-runtime for Go that [`kube`] does not
+//! have. Those of envtest are in the crate [`kbr-testing`](https://docs.rs/kbr-testing).
 //!
 //! Start with the [`guide`]. The README has a whole small operator in one file.
 //!
@@ -24,11 +24,11 @@
 //!
 //! The features `otlp` and `native-histograms` add traces and native histograms; see the [`guide`].
 //!
-//! # The feature `testing`
+//! # Tests
 //!
-//! This feature is for dev-dependencies. [`testing`] starts etcd and kube-apiserver on loopback,
-//! installs the project's manifests, and provides clients with the permissions of the deployed manager.
-//! Together with the feature `manager`, it runs the operator in the test process.
+//! The crate `kbr-testing` is for dev-dependencies. It starts etcd and kube-apiserver on loopback,
+//! installs the project's manifests, provides clients with the permissions of the deployed manager, and
+//! runs the operator in the test process.
 //!
 //! # The version of Kubernetes
 //!
@@ -36,10 +36,10 @@
 //! library that uses that crate.
 
 #![cfg_attr(
-    not(all(feature = "manager", feature = "testing")),
+    not(feature = "manager"),
     allow(
         rustdoc::broken_intra_doc_links,
-        reason = "the other half has no docs then"
+        reason = "hardly anything has docs then"
     )
 )]
 
@@ -55,11 +55,9 @@ mod backoff;
 mod cache;
 #[cfg(feature = "manager")]
 mod certificate;
-#[cfg(any(feature = "manager", feature = "testing"))]
 mod chain;
 #[cfg(feature = "manager")]
 mod checks;
-#[cfg(any(feature = "manager", feature = "testing"))]
 mod client;
 #[cfg(feature = "manager")]
 mod clock;
@@ -81,6 +79,8 @@ mod handle;
 mod health;
 #[cfg(feature = "manager")]
 mod http_server;
+#[doc(hidden)]
+pub mod internal;
 #[cfg(feature = "manager")]
 mod key;
 #[cfg(feature = "manager")]
@@ -113,8 +113,6 @@ mod retry;
 mod running;
 #[cfg(feature = "manager")]
 mod signals;
-#[cfg(feature = "testing")]
-pub mod testing;
 #[cfg(feature = "manager")]
 mod thread;
 #[cfg(feature = "manager")]
@@ -142,8 +140,3 @@ pub use self::{
     metrics::Metrics,
     retry::Retry,
 };
-
-// Compiles the operator in the README and its test.
-#[cfg(all(doctest, feature = "manager", feature = "testing"))]
-#[doc = include_str!("../README.md")]
-mod readme {}

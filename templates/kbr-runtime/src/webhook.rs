@@ -193,7 +193,7 @@ pub trait Validator: Send + Sync + 'static {
 ///
 /// A field that the other version does not have may be left out: its value is kept in an annotation of
 /// the object, and restored when the object is converted back. The same is done for a field that a
-/// converter forgets, which `testing::conversion_loses_nothing` detects. Metadata is copied for you;
+/// converter forgets, which `conversion_loses_nothing` of `kbr-testing` detects. Metadata is copied for you;
 /// changes that the methods make to it are ignored. [`copy_fields`] copies the fields that both
 /// versions have.
 ///

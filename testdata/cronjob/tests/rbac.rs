@@ -8,5 +8,5 @@
 
 #[test]
 fn the_manager_may_do_nothing_that_no_test_needs() {
-    kbr_runtime::testing::least_privilege(env!("CARGO_MANIFEST_DIR"), "it");
+    kbr_testing::least_privilege(env!("CARGO_MANIFEST_DIR"), "it");
 }

@@ -16,7 +16,7 @@ const SUITE: &str = "PROVE_THE_ROLES_WITH";
 fn the_proof() {
     if let Ok(suite) = std::env::var(SUITE) {
         let project = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/it/bad/too-much");
-        kbr_runtime::testing::least_privilege(project, &suite);
+        kbr_testing::least_privilege(project, &suite);
     }
 }
 

@@ -13,8 +13,8 @@ use std::error::Error;
 use std::process::ExitCode;
 
 use clap::Parser;
-use kbr_runtime::testing::TestEnv;
 use kbr_runtime::{Flags, Manager};
+use kbr_testing::TestEnv;
 
 /// The Kubernetes controllers that also run, if kube-controller-manager is installed.
 const CONTROLLERS: [&str; 7] = [

@@ -17,9 +17,9 @@ use crate::support::{Run, assets, compiles_into, compiling, kbr, target, tree};
 /// The controller that deletes namespaces runs.
 const BARE: &str = r#"//! An API server with nothing installed, until standard input ends.
 
-use kbr_runtime::testing::TestEnv;
+use kbr_testing::TestEnv;
 
-fn main() -> Result<(), kbr_runtime::testing::TestEnvError> {
+fn main() -> Result<(), kbr_testing::TestEnvError> {
     let env = TestEnv::builder(env!("CARGO_MANIFEST_DIR"))
         .without_manifests()
         .kubernetes_controllers(&["namespace-controller"])

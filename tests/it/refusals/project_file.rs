@@ -42,23 +42,23 @@ fn a_project_of_kbr_0_1_0() {
     told(str![[r#"
 $ kbr init --domain example.com
 error: this project was scaffolded by kbr 0.1.0, with its own crate in `runtime/`
- help: type `kbr update`, and replace `runtime` with `kbr_runtime` in your own files
+ help: type `kbr update`, and in your own files replace `runtime::testing` with `kbr_testing`, then `runtime` with `kbr_runtime`
 
 $ kbr create api --kind Bar
 error: this project was scaffolded by kbr 0.1.0, with its own crate in `runtime/`
- help: type `kbr update`, and replace `runtime` with `kbr_runtime` in your own files
+ help: type `kbr update`, and in your own files replace `runtime::testing` with `kbr_testing`, then `runtime` with `kbr_runtime`
 
 $ kbr create webhook --kind Foo --defaulting
 error: this project was scaffolded by kbr 0.1.0, with its own crate in `runtime/`
- help: type `kbr update`, and replace `runtime` with `kbr_runtime` in your own files
+ help: type `kbr update`, and in your own files replace `runtime::testing` with `kbr_testing`, then `runtime` with `kbr_runtime`
 
 $ kbr manifests
 error: this project was scaffolded by kbr 0.1.0, with its own crate in `runtime/`
- help: type `kbr update`, and replace `runtime` with `kbr_runtime` in your own files
+ help: type `kbr update`, and in your own files replace `runtime::testing` with `kbr_testing`, then `runtime` with `kbr_runtime`
 
 $ kbr manifests --check
 error: this project was scaffolded by kbr 0.1.0, with its own crate in `runtime/`
- help: type `kbr update`, and replace `runtime` with `kbr_runtime` in your own files
+ help: type `kbr update`, and in your own files replace `runtime::testing` with `kbr_testing`, then `runtime` with `kbr_runtime`
 "#]]);
 }
 

@@ -125,6 +125,7 @@ fn a_project_name_that_is_taken() {
         "serde-json",
         "api",
         "kbr-runtime",
+        "kbr-testing",
         "crdgen",
         "fn",
         "test",
@@ -159,6 +160,9 @@ error: invalid value 'api' for '--project-name <NAME>': `api` cannot be the proj
 
 $ kbr init --domain example.com --project-name=kbr-runtime
 error: invalid value 'kbr-runtime' for '--project-name <NAME>': `kbr-runtime` cannot be the project's name: every project has a part of that name; type another name after `--project-name`, such as `kbr-runtime-operator`
+
+$ kbr init --domain example.com --project-name=kbr-testing
+error: invalid value 'kbr-testing' for '--project-name <NAME>': `kbr-testing` cannot be the project's name: every project has a part of that name; type another name after `--project-name`, such as `kbr-testing-operator`
 
 $ kbr init --domain example.com --project-name=crdgen
 error: invalid value 'crdgen' for '--project-name <NAME>': `crdgen` cannot be the project's name: every project has a part of that name; type another name after `--project-name`, such as `crdgen-operator`

@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use k8s_openapi::ByteString;
 use kbr_runtime::Flags;
-use kbr_runtime::testing::TestEnv;
+use kbr_testing::TestEnv;
 use rustls::client::Resumption;
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, ServerName};

@@ -10,7 +10,7 @@ use std::process::{Child, Command};
 use std::time::{Duration, Instant};
 
 use kbr_runtime::Flags;
-use kbr_runtime::testing::TestEnv;
+use kbr_testing::TestEnv;
 
 use crate::Result;
 

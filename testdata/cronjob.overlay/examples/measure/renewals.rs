@@ -8,7 +8,7 @@ use std::sync::mpsc::{Sender, channel};
 use std::thread::{scope, sleep};
 use std::time::{Duration, Instant};
 
-use kbr_runtime::testing::TestEnv;
+use kbr_testing::TestEnv;
 use rustls::pki_types::CertificateDer;
 
 use super::client::{Client, MUTATE, VALIDATE};

@@ -9,7 +9,7 @@ use std::time::Duration;
 use clap::ValueEnum;
 use k8s_openapi::api::batch::v1::Job;
 use k8s_openapi::api::rbac::v1::ClusterRole;
-use kbr_runtime::testing::{FaultProxy, ProxiedRequest, TestEnv};
+use kbr_testing::{FaultProxy, ProxiedRequest, TestEnv};
 use kube::api::{
     ApiResource, DeleteParams, DynamicObject, ListParams, Patch, PatchParams, PostParams,
 };

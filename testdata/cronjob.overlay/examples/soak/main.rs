@@ -24,7 +24,7 @@ use std::process::ExitCode;
 
 use clap::{Parser, ValueEnum};
 use jiff::{SignedDuration, Timestamp};
-use kbr_runtime::testing::{FaultProxy, TestEnv};
+use kbr_testing::{FaultProxy, TestEnv};
 
 use faults::{Fault, Kind, World};
 use judge::{Judge, LATE};

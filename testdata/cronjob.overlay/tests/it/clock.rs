@@ -7,8 +7,8 @@ use std::sync::LazyLock;
 
 use api::v1::CronJob;
 use jiff::{SignedDuration, Timestamp};
-use kbr_runtime::testing::TestEnv;
 use kbr_runtime::{Clock, ClockSetter};
+use kbr_testing::TestEnv;
 use kube::ResourceExt;
 use kube::api::{ListParams, Patch, PatchParams};
 use serde_json::json;
@@ -34,7 +34,7 @@ pub async fn timed() -> MutexGuard<'static, Timed> {
             })?;
             Ok(Timed { env, clock: setter })
         };
-        let timed: Result<_, kbr_runtime::testing::TestEnvError> = start();
+        let timed: Result<_, kbr_testing::TestEnvError> = start();
         Mutex::new(timed.unwrap_or_else(|error| panic!("{error}")))
     });
     let timed = TIMED.lock().await;

@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 
 use api::v1::CronJob;
 use jiff::SignedDuration;
-use kbr_runtime::testing::TestEnv;
+use kbr_testing::TestEnv;
 use kube::ResourceExt;
 use kube::api::{DeleteParams, Patch, PatchParams};
 use serde_json::json;

@@ -15,7 +15,7 @@ use k8s_openapi::NamespaceResourceScope;
 use k8s_openapi::api::apps::v1::Deployment;
 use k8s_openapi::api::core::v1::Service;
 use k8s_openapi::serde::de::DeserializeOwned;
-use kbr_runtime::testing::{self, TestEnv};
+use kbr_testing::TestEnv;
 use kube::api::{DynamicObject, ListParams, PostParams};
 use kube::core::GroupVersionKind;
 use kube::{Api, Resource, discovery};
@@ -55,7 +55,7 @@ pub async fn compare(
     binaries: &[PathBuf],
 ) -> Result<()> {
     fs::metadata(object).map_err(|error| format!("{}: {error}", object.display()))?;
-    let object: DynamicObject = testing::read(object);
+    let object: DynamicObject = kbr_testing::read(object);
     let mut rows = Vec::new();
     for (binary, name) in binaries.iter().map(|binary| (binary, binary.display())) {
         eprintln!("{name}: with {count} objects");

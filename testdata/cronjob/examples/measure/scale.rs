@@ -14,7 +14,7 @@ use api::v1::CronJob;
 use futures::{StreamExt, TryStreamExt, stream};
 use k8s_openapi::api::batch::v1::Job;
 use k8s_openapi::api::coordination::v1::Lease;
-use kbr_runtime::testing::TestEnv;
+use kbr_testing::TestEnv;
 use kube::api::{ObjectMeta, Patch, PatchParams, PostParams};
 use kube::{Api, Resource};
 use serde_json::json;

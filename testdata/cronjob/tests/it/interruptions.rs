@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 use api::v1::CronJob;
 use jiff::{SignedDuration, Timestamp};
 use k8s_openapi::api::batch::v1::Job;
-use kbr_runtime::testing::TestEnv;
+use kbr_testing::TestEnv;
 use kube::ResourceExt;
 use kube::api::{DeleteParams, ListParams};
 use serde_json::json;

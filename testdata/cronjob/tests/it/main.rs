@@ -30,7 +30,7 @@ mod support;
 use std::sync::LazyLock;
 
 use kbr_runtime::Clock;
-use kbr_runtime::testing::{Builder, TestEnv, TestEnvError};
+use kbr_testing::{Builder, TestEnv, TestEnvError};
 
 /// The API server with what `config/default` installs, and the controllers running against it.
 fn env() -> &'static TestEnv {

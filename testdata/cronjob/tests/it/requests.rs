@@ -5,7 +5,7 @@
 
 use std::time::Duration;
 
-use kbr_runtime::testing::AuditedRequest;
+use kbr_testing::AuditedRequest;
 use kube::ResourceExt;
 use kube::api::{Patch, PatchParams};
 use serde_json::json;

@@ -6,7 +6,7 @@
 use std::sync::LazyLock;
 
 use k8s_openapi::api::apps::v1::Deployment;
-use kbr_runtime::testing::{TestEnv, TestEnvError};
+use kbr_testing::{TestEnv, TestEnvError};
 use kube::ResourceExt;
 use serde_json::json;
 

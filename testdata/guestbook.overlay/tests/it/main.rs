@@ -24,7 +24,7 @@ mod support;
 
 use std::sync::LazyLock;
 
-use kbr_runtime::testing::{TestEnv, TestEnvError};
+use kbr_testing::{TestEnv, TestEnvError};
 
 /// The API server with what `config/default` installs, Kubernetes' own controllers, and the operator.
 fn env() -> &'static TestEnv {

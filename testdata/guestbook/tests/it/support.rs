@@ -9,7 +9,7 @@ use api::v1::Guestbook;
 use k8s_openapi::api::apps::v1::Deployment;
 use k8s_openapi::api::core::v1::{ConfigMap, Pod};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
-use kbr_runtime::testing::{AuditedRequest, TestEnv};
+use kbr_testing::{AuditedRequest, TestEnv};
 use kube::api::{DeleteParams, ListParams, Patch, PatchParams, PostParams};
 use kube::{Api, ResourceExt};
 use serde_json::{Value, json};

@@ -6,7 +6,7 @@
 use std::sync::LazyLock;
 
 use api::v1::{Task, TaskSpec};
-use kbr_runtime::testing::TestEnv;
+use kbr_testing::TestEnv;
 use kube::Api;
 use tokio::sync::{Mutex, MutexGuard};
 

@@ -9,7 +9,7 @@ use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use kbr_runtime::testing::{TestEnv, TestEnvError};
+use kbr_testing::{TestEnv, TestEnvError};
 
 use crate::api_server::mortal;
 use crate::env;

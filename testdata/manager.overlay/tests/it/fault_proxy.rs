@@ -6,7 +6,7 @@
 use std::time::Duration;
 
 use api::v1::{Task, TaskSpec};
-use kbr_runtime::testing::FaultProxy;
+use kbr_testing::FaultProxy;
 use kube::{Api, Client};
 use tokio::time::timeout;
 

@@ -9,7 +9,7 @@ use std::time::Duration;
 use k8s_openapi::api::apps::v1::Deployment;
 use k8s_openapi::api::batch::v1::Job;
 use k8s_openapi::api::core::v1::Pod;
-use kbr_runtime::testing::{Kubelet, TestEnv};
+use kbr_testing::{Kubelet, TestEnv};
 use kube::api::{DeleteParams, ListParams, Patch, PatchParams, PostParams};
 use kube::runtime::wait::conditions::is_deleted;
 use kube::{Api, ResourceExt};

@@ -9,7 +9,7 @@ use api::v1::{Failure, Task, TaskSpec};
 use k8s_openapi::api::authentication::v1::{TokenRequest, TokenRequestSpec};
 use k8s_openapi::api::core::v1::ServiceAccount;
 use k8s_openapi::api::rbac::v1::{ClusterRole, ClusterRoleBinding};
-use kbr_runtime::testing::FaultProxy;
+use kbr_testing::FaultProxy;
 use kube::api::{GetParams, PostParams};
 use kube::{Api, Client, Config};
 use serde_json::{Value, json};

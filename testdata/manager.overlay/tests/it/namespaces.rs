@@ -9,8 +9,8 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use k8s_openapi::api::core::v1::ConfigMap;
-use kbr_runtime::testing::FaultProxy;
 use kbr_runtime::{Action, BindAddress, Controller, Flags, Handle, Manager, ManagerError};
+use kbr_testing::FaultProxy;
 use kube::api::PostParams;
 use kube::{Api, Config, ResourceExt};
 use tokio::task::block_in_place;

@@ -12,8 +12,8 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use api::v1::{Task, TaskSpec};
-use kbr_runtime::testing::{TestEnv, TestEnvError};
 use kbr_runtime::{BindAddress, Flags, Manager, ManagerError};
+use kbr_testing::{TestEnv, TestEnvError};
 use kube::api::PostParams;
 use kube::config::{KubeConfigOptions, Kubeconfig};
 use kube::{Api, Config};

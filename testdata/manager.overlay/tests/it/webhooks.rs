@@ -7,7 +7,7 @@ use std::process::Command;
 
 use api::v1::{Task, TaskSpec};
 use kbr_runtime::Flags;
-use kbr_runtime::testing::{TestEnv, TestEnvError};
+use kbr_testing::{TestEnv, TestEnvError};
 use kube::Api;
 use kube::api::PostParams;
 

@@ -8,7 +8,7 @@ use std::net::TcpListener;
 use std::time::{Duration, Instant};
 
 use api::v1::{Task, TaskSpec};
-use kbr_runtime::testing::FaultProxy;
+use kbr_testing::FaultProxy;
 use kube::api::{ApiResource, DynamicObject, Patch, PatchParams, PostParams};
 use kube::{Api, Resource};
 use serde_json::{Value, json};

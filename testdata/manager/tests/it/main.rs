@@ -40,7 +40,7 @@ mod workers;
 
 use std::sync::LazyLock;
 
-use kbr_runtime::testing::{TestEnv, TestEnvError};
+use kbr_testing::{TestEnv, TestEnvError};
 
 /// The API server with what `config/default` installs, and the controllers running against it,
 /// together with some of Kubernetes' own.

@@ -9,7 +9,7 @@ use api::v1::{Failure, Task, TaskSpec};
 use k8s_openapi::api::authentication::v1::{TokenRequest, TokenRequestSpec};
 use k8s_openapi::api::core::v1::ServiceAccount;
 use k8s_openapi::api::rbac::v1::{ClusterRole, ClusterRoleBinding};
-use kbr_runtime::testing::FaultProxy;
+use kbr_testing::FaultProxy;
 use kube::api::{GetParams, PostParams};
 use kube::{Api, Client, Config};
 use serde_json::{Value, json};
@@ -28,7 +28,11 @@ fn names(scrape: &str) -> Vec<&str> {
 
 /// The series of controller-runtime 0.24 for an operator with one controller and without webhooks, except
 /// Go's own metrics, and those of the watch. The controller is named `task`.
+<<<<<<< HEAD
 const NAMES: [&str; 34] = [
+=======
+const NAMES: [&str; 33] = [
+>>>>>>> testing-crate
     r#"certwatcher_read_certificate_errors_total"#,
     r#"certwatcher_read_certificate_total"#,
     r#"controller_runtime_active_workers{controller="task"}"#,
@@ -45,7 +49,10 @@ const NAMES: [&str; 34] = [
     r#"controller_runtime_reconcile_total{controller="task",result="success"}"#,
     r#"controller_runtime_terminal_reconcile_errors_total{controller="task"}"#,
     r#"controller_runtime_webhook_panics_total"#,
+<<<<<<< HEAD
     r#"kbr_cache_panics_total{resource="tasks.probe.example.com"}"#,
+=======
+>>>>>>> testing-crate
     r#"kbr_failing_watches{resource="tasks.probe.example.com"}"#,
     r#"kbr_unreadable_objects{resource="tasks.probe.example.com"}"#,
     r#"process_cpu_seconds_total"#,

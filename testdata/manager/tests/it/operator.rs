@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use api::v1::{Task, TaskSpec};
 use k8s_openapi::api::core::v1::Secret;
-use kbr_runtime::testing::TestEnv;
+use kbr_testing::TestEnv;
 use kube::Api;
 use kube::api::ListParams;
 

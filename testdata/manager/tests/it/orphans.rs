@@ -9,7 +9,7 @@ use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
 use std::process::{Command, ExitStatus, Stdio};
 
-use kbr_runtime::testing::least_privilege;
+use kbr_testing::least_privilege;
 
 use crate::bad_input::project;
 use crate::operator::{child, is_child};

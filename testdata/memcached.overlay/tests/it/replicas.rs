@@ -7,7 +7,7 @@ use std::process::{Child, Command, Stdio};
 
 use api::v1::Memcached;
 use k8s_openapi::api::coordination::v1::Lease;
-use kbr_runtime::testing::TestEnv;
+use kbr_testing::TestEnv;
 use kube::Api;
 use kube::api::PostParams;
 

@@ -4,7 +4,7 @@
 //! The operator's own metrics, as Prometheus reads them.
 
 use api::v1::Memcached;
-use kbr_runtime::testing::{TestEnv, TestEnvError};
+use kbr_testing::{TestEnv, TestEnvError};
 use kube::api::{DeleteParams, PostParams};
 use kube::runtime::wait::conditions::is_deleted;
 use kube::{Api, ResourceExt};

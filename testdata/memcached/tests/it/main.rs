@@ -20,7 +20,7 @@ mod samples;
 
 use std::sync::LazyLock;
 
-use kbr_runtime::testing::{Builder, TestEnv, TestEnvError};
+use kbr_testing::{Builder, TestEnv, TestEnvError};
 
 /// The API server with what `config/default` installs, and the operator running against it.
 fn env() -> &'static TestEnv {

@@ -21,7 +21,7 @@ mod ship;
 
 use std::sync::LazyLock;
 
-use kbr_runtime::testing::{TestEnv, TestEnvError};
+use kbr_testing::{TestEnv, TestEnvError};
 
 /// The API server with what `config/default` installs, and the operator running against it.
 fn env() -> &'static TestEnv {

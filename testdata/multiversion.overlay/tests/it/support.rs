@@ -7,7 +7,7 @@ use std::env::var_os;
 use std::path::Path;
 use std::process::Command;
 
-use kbr_runtime::testing::TestEnv;
+use kbr_testing::TestEnv;
 
 /// The block of README.md that begins with `beginning`.
 pub fn block(beginning: &str) -> String {

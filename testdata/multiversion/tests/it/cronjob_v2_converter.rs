@@ -4,7 +4,7 @@
 //! The same `CronJob` objects in `v1` and `v2`, on a real API server.
 
 use api::{v1, v2};
-use kbr_runtime::testing::conversion_loses_nothing;
+use kbr_testing::conversion_loses_nothing;
 use kube::api::{ListParams, Patch, PatchParams, PostParams};
 use kube::{Api, ResourceExt};
 use serde_json::{Value, json};

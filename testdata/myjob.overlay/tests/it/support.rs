@@ -6,7 +6,7 @@
 use api::v1beta1::{MyJob, Phase};
 use k8s_openapi::api::core::v1::Pod;
 use k8s_openapi::api::events::v1::Event;
-use kbr_runtime::testing::TestEnv;
+use kbr_testing::TestEnv;
 use kube::api::{ListParams, Patch, PatchParams, PostParams};
 use kube::{Api, ResourceExt};
 use serde_json::{Value, json};

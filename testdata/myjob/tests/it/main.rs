@@ -19,7 +19,7 @@ mod support;
 
 use std::sync::LazyLock;
 
-use kbr_runtime::testing::{TestEnv, TestEnvError};
+use kbr_testing::{TestEnv, TestEnvError};
 
 /// The API server with what `config/default` installs, the operator running against it, and the
 /// garbage collector of Kubernetes.

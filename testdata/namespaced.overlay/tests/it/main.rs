@@ -16,7 +16,7 @@ mod variable;
 
 use std::sync::LazyLock;
 
-use kbr_runtime::testing::{TestEnv, TestEnvError};
+use kbr_testing::{TestEnv, TestEnvError};
 
 /// The API server with what `config/default` installs, and the operator running against it.
 fn env() -> &'static TestEnv {

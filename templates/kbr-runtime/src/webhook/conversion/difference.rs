@@ -19,7 +19,7 @@ const ANNOTATIONS: &str = "/metadata/annotations";
 /// absent has no value, which is not the same as null.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct Difference {
+pub struct Difference {
     path: String,
     #[serde(
         default,
@@ -44,7 +44,7 @@ impl Difference {
     /// Where `to` differs from `from`, apart from the identity of the objects. Objects are compared
     /// field by field, lists as a whole. No path leads below another, and their order is always the
     /// same.
-    pub(crate) fn between(from: &Value, to: &Value) -> Vec<Self> {
+    pub fn between(from: &Value, to: &Value) -> Vec<Self> {
         let mut found = Vec::new();
         if let (Value::Object(from), Value::Object(to)) = (from, to) {
             compare_fields(from, to, "", &mut found);
@@ -85,14 +85,12 @@ impl Difference {
     }
 
     /// The names of the fields that lead to it.
-    #[cfg(feature = "testing")]
-    pub(crate) fn names(&self) -> impl Iterator<Item = String> {
+    pub fn names(&self) -> impl Iterator<Item = String> {
         self.path.split('/').skip(1).map(unescape)
     }
 
     /// What the field was and what comes back instead, as text.
-    #[cfg(feature = "testing")]
-    pub(crate) fn change(&self) -> String {
+    pub fn change(&self) -> String {
         let (from, to) = (described(self.from.as_ref()), described(self.to.as_ref()));
         format!("{to} would come back as {from}")
     }

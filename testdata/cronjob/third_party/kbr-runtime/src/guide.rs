@@ -426,9 +426,15 @@
 //! or an object may be older than a field that the type requires. Such an object does not block others:
 //! it is logged with the field, reported in an event with the reason `Unreadable`, and not reconciled
 //! until it can be read. The metric `kbr_unreadable_objects` counts such objects; of their events at most a
+<<<<<<< HEAD
 //! thousand wait to be published, and the rest are left out. [`Handle::owned`] returns an error for the owner
 //! of such an object. Give each new field of a type a default (`#[serde(default)]` or `Option`): objects that
 //! were stored earlier do not have it.
+=======
+//! thousand wait to be published, and the rest are left out. [`Owned::of`](crate::Owned::of) returns an
+//! error for the owner of such an object. Give each new field of a type a default (`#[serde(default)]` or `Option`): objects that were
+//! stored earlier do not have it.
+>>>>>>> testing-crate
 //!
 //! # Objects that are paused
 //!
@@ -529,6 +535,7 @@
 //! A leader that cannot renew the Lease for 10 s exits with code 1, at the latest two seconds later, even if
 //! a reconcile blocks its thread. It starts no request in that time, not even if it was suspended and resumes
 //! later. Data that it handed to the kernel before may still
+<<<<<<< HEAD
 //! arrive. So a reconcile should write with the resource version that it has read, as [`Handle::status`] and
 //! [`Handle::apply`] do, and create objects with fixed names.
 //!
@@ -555,6 +562,21 @@
 //!     manager.add("keys", keys, load);
 //! }
 //! ```
+//!
+//! # The stop
+//!
+//! After SIGTERM no reconcile starts, and those that run have `--graceful-shutdown-timeout` to finish, by
+//! default 25 s. The manager then releases the Lease and exits with code 0. If reconciles or tasks still run at
+//! that time, it names them and exits with code 1, and the Lease expires: they might still write.
+//!
+//! Requests that are not answered after nine tenths of that time are given up, and later ones fail at once. So
+//! the reconcile fails and ends in time, even if the API server answers nothing. The release and the last
+//! responses of webhooks take up to four seconds more: let `terminationGracePeriodSeconds` of the pod be at
+//! least five seconds longer than the timeout, as in the manifests of `kbr init`.
+=======
+//! arrive. So a reconcile should write with the resource version that it has read, as
+//! [`apply_status`](crate::apply_status) does, and create objects with fixed names.
+>>>>>>> testing-crate
 //!
 //! # The stop
 //!
@@ -607,14 +629,22 @@
 //! - `rest_client_requests_total` counts the requests of [`Manager::client`](crate::Manager::client),
 //!   without those for the Lease and for reviews.
 //!
+<<<<<<< HEAD
 //! Three metrics have no counterpart there. They have the label `resource`, such as `jobs.batch`, and are worth
 //! an alert when they stay above 0, or grow:
+=======
+//! Two gauges have no counterpart there. Both have the label `resource`, such as `jobs.batch`, and are worth an
+//! alert when they stay above 0:
+>>>>>>> testing-crate
 //!
 //! - `kbr_failing_watches`: the watches of the resource that have failed, and whose next request the API
 //!   server has not accepted yet. A role may lack `watch`, or the CRD may not be installed.
 //! - `kbr_unreadable_objects`: the objects that do not fit their Rust type and are skipped. An object counts
 //!   once for each watch that has it.
+<<<<<<< HEAD
 //! - `kbr_cache_panics_total`: the panics of the functions that index or slim the objects of a cache.
+=======
+>>>>>>> testing-crate
 //!
 //! [`Metrics::register`](crate::Metrics::register) adds a metric of your own:
 //!
@@ -863,48 +893,13 @@
 //!
 //! # A test
 //!
-//! With the feature `testing`, [`TestEnv`](crate::testing::TestEnv) starts a real API server. It
+//! `TestEnv` of the crate [`kbr-testing`](https://docs.rs/kbr-testing) starts a real API server. It
 //! installs `config/default`, and runs the operator as its ServiceAccount from there: if a role lacks a
 //! rule, the test ends with a message that shows the rule to add. Give each test its own namespace, and
-//! wait for what users see, such as a condition.
+//! wait for what users see, such as a condition. That crate's documentation begins with such a test.
 //!
-#![cfg_attr(feature = "testing", doc = "```no_run")]
-#![cfg_attr(not(feature = "testing"), doc = "```ignore")]
-//! # use k8s_openapi::api::core::v1::ConfigMap as Greeting;
-//! # fn register(_: &mut kbr_runtime::Manager) {}
-//! # fn is_ready(_: Option<&Greeting>) -> bool { true }
-//! use kbr_runtime::testing::TestEnv;
-//! use kube::api::PostParams;
-//! use kube::{Api, ResourceExt};
-//!
-//! # async fn a_greeting_becomes_ready() -> Result<(), Box<dyn std::error::Error>> {
-//! let env = TestEnv::start(env!("CARGO_MANIFEST_DIR"))?;
-//! env.start_operator(register)?;
-//!
-//! let api = Api::<Greeting>::namespaced(env.admin(), &env.namespace().await);
-//! let sample = env.read("config/samples/greeting.yaml");
-//! let greeting = api.create(&PostParams::default(), &sample).await?;
-//!
-//! env.wait_for(&api, &greeting.name_any(), is_ready).await;
-//! # Ok(())
-//! # }
-//! ```
-//!
-//! One environment serves all tests of a binary: put it in a `static` `LazyLock`.
-//!
-//! No containers run. A test decides what happens to a pod with
-//! [`TestEnv::kubelet`](crate::testing::TestEnv::kubelet), which writes the status that a kubelet
-//! would:
-//!
-#![cfg_attr(feature = "testing", doc = "```no_run")]
-#![cfg_attr(not(feature = "testing"), doc = "```ignore")]
-//! # use k8s_openapi::api::core::v1::Pod;
-//! # use kbr_runtime::testing::TestEnv;
-//! # async fn a_pod_fails(env: &TestEnv, pod: &Pod) {
-//! env.kubelet().run(pod).await;
-//! env.kubelet().fail(pod, 1).await;
-//! # }
-//! ```
+//! No containers run. A test decides what happens to a pod with `TestEnv::kubelet`, which writes the
+//! status that a kubelet would.
 //!
 //! # The names in controller-runtime
 //!

@@ -158,7 +158,7 @@ fn log_panic(info: &panic::PanicHookInfo<'_>) {
 }
 
 /// The text given to `panic!`.
-pub(crate) fn panic_message(payload: &(dyn std::any::Any + Send)) -> &str {
+pub fn panic_message(payload: &(dyn std::any::Any + Send)) -> &str {
     if let Some(text) = payload.downcast_ref::<String>() {
         text
     } else {

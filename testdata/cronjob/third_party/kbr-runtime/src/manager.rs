@@ -16,9 +16,14 @@ use futures::FutureExt;
 use futures::future::BoxFuture;
 use kube::api::PartialObjectMeta;
 use kube::runtime::events::Recorder;
+<<<<<<< HEAD
 use kube::runtime::watcher;
 use kube::{Api, Client, Config, Resource};
 use tokio::task::JoinSet;
+=======
+use kube::{Client, Config, Resource};
+use serde::de::DeserializeOwned;
+>>>>>>> testing-crate
 use tokio::time::{sleep, timeout};
 use tokio_util::sync::CancellationToken;
 
@@ -552,7 +557,11 @@ impl Manager {
             grace: self.flags.graceful_shutdown_timeout,
         };
         let tasks = std::mem::take(&mut self.tasks);
+<<<<<<< HEAD
         let (outcome, election) = lead.run(controllers, tasks, caches, others).await;
+=======
+        let (outcome, election) = lead.run(controllers, tasks, others).await;
+>>>>>>> testing-crate
         self.stop.cancel();
         let release = async {
             if let Some(election) = election {

@@ -4,7 +4,7 @@
 //! Conversion of `Captain` objects between `v2` and `v1`, on a real API server.
 
 use api::crew::{v1, v2};
-use kbr_runtime::testing::conversion_loses_nothing;
+use kbr_testing::conversion_loses_nothing;
 use kube::api::{ListParams, Patch, PatchParams, PostParams};
 use kube::{Api, ResourceExt};
 use serde_json::{Value, json};

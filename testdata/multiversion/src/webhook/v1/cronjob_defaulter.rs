@@ -45,7 +45,7 @@ const SAMPLE: &str = "config/samples/batch_v1_cronjob.yaml";
 mod tests {
     use std::path::Path;
 
-    use kbr_runtime::testing::read;
+    use kbr_testing::read;
     use serde_json::json;
 
     use super::*;

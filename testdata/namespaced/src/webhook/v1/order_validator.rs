@@ -59,7 +59,7 @@ const SAMPLE: &str = "config/samples/shop_v1_order.yaml";
 mod tests {
     use std::path::Path;
 
-    use kbr_runtime::testing::read;
+    use kbr_testing::read;
 
     use super::*;
 

@@ -28,11 +28,9 @@ use serde_json::value::RawValue;
 use super::Converter;
 use carry::Conversion;
 pub use copy_fields::copy_fields;
-#[cfg(feature = "testing")]
-pub(crate) use difference::Difference;
-#[cfg(feature = "testing")]
-pub(crate) use mapping::rewrite;
-pub(crate) use mapping::{Function, Mapping};
+pub use difference::Difference;
+pub(crate) use mapping::Function;
+pub use mapping::{Mapping, rewrite};
 pub(crate) use schema::Schema;
 
 const REVIEW_VERSION: &str = "apiextensions.k8s.io/v1";
@@ -47,9 +45,11 @@ pub(crate) struct Conversions {
 
 /// A kind in any version.
 #[derive(Clone, Debug, Eq, Ord, PartialEq, PartialOrd)]
-pub(crate) struct Kind {
-    pub(crate) group: String,
-    pub(crate) kind: String,
+pub struct Kind {
+    /// The API group.
+    pub group: String,
+    /// The kind.
+    pub kind: String,
 }
 
 /// The versions of a kind, and how each spoke is mapped to the hub.
@@ -60,10 +60,11 @@ struct Versions {
 
 /// One version of a kind, in a conversion.
 #[derive(Clone, Copy)]
-pub(crate) struct Side<'a> {
-    pub(crate) version: &'a str,
+pub struct Side<'a> {
+    /// The version.
+    pub version: &'a str,
     /// The mapping to the other version.
-    pub(crate) leave: &'a Function,
+    pub leave: &'a Function,
     pub(crate) schema: &'a Schema,
 }
 
@@ -290,7 +291,7 @@ impl Conversions {
 
 impl Kind {
     /// The kind of the type `T`.
-    pub(crate) fn of<T: Resource<DynamicType = ()>>() -> Self {
+    pub fn of<T: Resource<DynamicType = ()>>() -> Self {
         Self {
             group: T::group(&()).into_owned(),
             kind: T::kind(&()).into_owned(),
@@ -298,7 +299,7 @@ impl Kind {
     }
 
     /// The name of the annotation that carries lost fields.
-    pub(crate) fn annotation(&self) -> String {
+    pub fn annotation(&self) -> String {
         format!("{}/converted-fields", self.group)
     }
 
@@ -307,7 +308,7 @@ impl Kind {
     /// # Errors
     ///
     /// Why it cannot be converted to the hub, or is not an object.
-    pub(crate) fn convert(
+    pub fn convert(
         &self,
         text: &str,
         from: Side<'_>,

@@ -44,7 +44,7 @@ const SAMPLE: &str = "tests/external/samples/cert-manager_v1_issuer.yaml";
 mod tests {
     use std::path::Path;
 
-    use kbr_runtime::testing::read;
+    use kbr_testing::read;
     use serde_json::json;
 
     use super::*;

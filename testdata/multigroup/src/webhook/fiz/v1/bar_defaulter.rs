@@ -45,7 +45,7 @@ const SAMPLE: &str = "config/samples/fiz_v1_bar.yaml";
 mod tests {
     use std::path::Path;
 
-    use kbr_runtime::testing::read;
+    use kbr_testing::read;
     use serde_json::json;
 
     use super::*;

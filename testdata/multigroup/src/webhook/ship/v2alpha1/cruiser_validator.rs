@@ -59,7 +59,7 @@ const SAMPLE: &str = "config/samples/ship_v2alpha1_cruiser.yaml";
 mod tests {
     use std::path::Path;
 
-    use kbr_runtime::testing::read;
+    use kbr_testing::read;
 
     use super::*;
 

@@ -21,7 +21,7 @@ pub(crate) type Function = Box<dyn Fn(&Value) -> Result<Value, String> + Send + 
 
 /// The functions of a [`Converter`], which return errors for objects that they cannot read and for
 /// panics, and the schemas of its types.
-pub(crate) struct Mapping {
+pub struct Mapping {
     pub(crate) to_hub: Function,
     pub(crate) to_spoke: Function,
     pub(crate) hub: Schema,
@@ -30,7 +30,7 @@ pub(crate) struct Mapping {
 
 impl Mapping {
     /// `panics` counts the panics of the converter.
-    pub(crate) fn of<C: Converter>(converter: C, panics: Counter) -> Self {
+    pub fn of<C: Converter>(converter: C, panics: Counter) -> Self {
         let to_hub = Arc::new(converter);
         let to_spoke = to_hub.clone();
         let other_panics = panics.clone();
@@ -47,7 +47,7 @@ impl Mapping {
 
 impl Mapping {
     /// The two sides, whose versions are `hub` and `spoke`.
-    pub(crate) fn sides<'a>(&'a self, hub: &'a str, spoke: &'a str) -> (Side<'a>, Side<'a>) {
+    pub fn sides<'a>(&'a self, hub: &'a str, spoke: &'a str) -> (Side<'a>, Side<'a>) {
         (
             Side {
                 version: hub,
@@ -68,8 +68,7 @@ impl Mapping {
 /// # Errors
 ///
 /// When the type cannot read it.
-#[cfg(feature = "testing")]
-pub(crate) fn rewrite<T: DeserializeOwned + Serialize>(object: &Value) -> Result<Value, String> {
+pub fn rewrite<T: DeserializeOwned + Serialize>(object: &Value) -> Result<Value, String> {
     convert(object, &Counter::default(), |object: T| object)
 }
 

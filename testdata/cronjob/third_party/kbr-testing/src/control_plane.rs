@@ -1,0 +1,420 @@
+// Copyright The kbr authors
+// SPDX-License-Identifier: Apache-2.0
+
+//! etcd and kube-apiserver, on free ports of loopback, and kube-controller-manager on request.
+//!
+//! The API server is as strict as a cluster's: RBAC, and OwnerReferencesPermissionEnforcement, under
+//! which nobody may block the deletion of an owner without permission to update it. ServiceAccount
+//! admission is off, since nothing here creates the account `default` of a namespace.
+
+use std::hash::{BuildHasher, Hasher, RandomState};
+use std::net::TcpListener;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use kbr_runtime::internal::{ask_readiness, chain};
+use kube::config::{KubeConfigOptions, Kubeconfig};
+use kube::{Client, Config};
+use serde_json::json;
+
+use super::assets::{self, Assets};
+use super::folder::Folder;
+use super::server::Server;
+use super::{TestEnvError, audit, keys};
+
+pub(super) const LOOPBACK: &str = "127.0.0.1";
+const ADMIN: &str = "admin";
+const ETCD: &str = "etcd";
+const API_SERVER: &str = "kube-apiserver";
+pub(super) const CONTROLLER_MANAGER: &str = "kube-controller-manager";
+const TOKENS: &str = "tokens.csv";
+const KUBECONFIG: &str = "kubeconfig";
+
+/// Starting usually takes three seconds.
+pub(super) const START_TIMEOUT: Duration = Duration::from_secs(120);
+
+/// The interval at which conditions are polled.
+pub(super) const PAUSE: Duration = Duration::from_millis(50);
+
+/// How often starting is tried, since another process may take the free ports before they are used.
+const ATTEMPTS: usize = 3;
+
+/// How many ports are tried; most ports are free.
+const PORTS: usize = 100;
+
+pub(super) struct ControlPlane {
+    // Fields are dropped in this order: a server before those that it needs.
+    controller_manager: Option<Server>,
+    api_server: Mutex<Option<Server>>,
+    etcd: Server,
+    etcd_port: u16,
+    port: u16,
+    arguments: Vec<String>,
+    kubeconfig: PathBuf,
+    assets: Assets,
+    folder: Folder,
+}
+
+impl ControlPlane {
+    /// Starts etcd and the API server with these arguments after the usual ones, and waits until
+    /// both are ready. The requests of the user `audited` are logged.
+    ///
+    /// # Errors
+    ///
+    /// For an old binary, a folder, a certificate, and a server that ends.
+    pub(super) async fn start(
+        assets: Assets,
+        audited: Option<String>,
+        arguments: &[String],
+    ) -> Result<Self, TestEnvError> {
+        let mut attempt = 1;
+        loop {
+            match Self::try_start(assets.clone(), audited.as_deref(), arguments).await {
+                Err(TestEnvError::PortTaken { .. }) if attempt < ATTEMPTS => attempt += 1,
+                outcome => return outcome,
+            }
+        }
+    }
+
+    async fn try_start(
+        assets: Assets,
+        audited: Option<&str>,
+        arguments: &[String],
+    ) -> Result<Self, TestEnvError> {
+        let folder = Folder::create()?;
+        keys::write(&folder)?;
+        let mut all = match audited {
+            Some(user) => audit::arguments(user, &folder)?,
+            None => Vec::new(),
+        };
+        all.extend_from_slice(arguments);
+        let token = random_token();
+        folder.write(TOKENS, &format!("{token},{ADMIN},{ADMIN},system:masters\n"))?;
+
+        let ([etcd_port, port], log) = (free_ports()?, folder.path().join("etcd.log"));
+        let data = folder.path().join("etcd");
+        let url = format!("http://{LOOPBACK}:{etcd_port}");
+        let etcd = Server::start(
+            ETCD,
+            &assets.path(ETCD),
+            [
+                format!("--data-dir={}", data.display()),
+                format!("--listen-client-urls={url}"),
+                format!("--advertise-client-urls={url}"),
+                format!("--listen-peer-urls=http://{LOOPBACK}:0"),
+                "--unsafe-no-fsync".to_owned(),
+            ],
+            log,
+            &data,
+        )?;
+        let mut control_plane = Self {
+            controller_manager: None,
+            api_server: Mutex::default(),
+            etcd,
+            etcd_port,
+            port,
+            arguments: all,
+            kubeconfig: PathBuf::new(),
+            assets,
+            folder,
+        };
+        control_plane.kubeconfig = control_plane.write_kubeconfig(KUBECONFIG, &token)?;
+        control_plane.start_api_server().await?;
+        control_plane.check_version().await?;
+        Ok(control_plane)
+    }
+
+    /// Starts the API server, after killing the running one.
+    ///
+    /// # Errors
+    ///
+    /// [`TestEnvError::PortTaken`], [`TestEnvError::Ended`] and [`TestEnvError::NotReady`].
+    pub(super) async fn start_api_server(&self) -> Result<(), TestEnvError> {
+        self.kill_api_server();
+        let file = |name: &str| self.folder.path().join(name).display().to_string();
+        let usual = [
+            format!("--etcd-servers=http://{LOOPBACK}:{}", self.etcd_port),
+            format!("--bind-address={LOOPBACK}"),
+            format!("--secure-port={}", self.port),
+            format!("--tls-cert-file={}", file(keys::CERTIFICATE)),
+            format!("--tls-private-key-file={}", file(keys::KEY)),
+            format!("--token-auth-file={}", file(TOKENS)),
+            format!("--service-account-key-file={}", file(keys::VERIFYING_KEY)),
+            format!(
+                "--service-account-signing-key-file={}",
+                file(keys::SIGNING_KEY)
+            ),
+            "--service-account-issuer=https://kubernetes.default.svc".to_owned(),
+            "--service-cluster-ip-range=10.0.0.0/24".to_owned(),
+            "--authorization-mode=RBAC".to_owned(),
+            "--enable-admission-plugins=OwnerReferencesPermissionEnforcement".to_owned(),
+            "--disable-admission-plugins=ServiceAccount".to_owned(),
+            "--endpoint-reconciler-type=none".to_owned(),
+            "--allow-privileged=true".to_owned(),
+        ];
+        let log = self.api_server_log();
+        let arguments = usual.iter().chain(&self.arguments);
+        let no_data = self.folder.path().join("none");
+        let program = self.assets.path(API_SERVER);
+        let server = Server::start(API_SERVER, &program, arguments, log, &no_data)?;
+        let ready = self.ready(&server).await;
+        *self.lock() = Some(server);
+        ready
+    }
+
+    /// Waits for `server`, the API server, to be ready.
+    async fn ready(&self, server: &Server) -> Result<(), TestEnvError> {
+        let mut config = load(&self.kubeconfig).await?;
+        // A retry would hide for a while that the server has ended.
+        config.default_retry = false;
+        let client = connect(config, &self.kubeconfig)?;
+        let mut reason = "it did not answer".to_owned();
+        let answers = async {
+            while let Err(error) = ask_readiness(&client).await {
+                reason = chain(&error);
+                tokio::time::sleep(PAUSE).await;
+            }
+        };
+        tokio::select! {
+            () = answers => Ok(()),
+            // Also while a request is pending: another process on the port may never answer it.
+            error = self.ended(server) => Err(error),
+            () = tokio::time::sleep(START_TIMEOUT) => Err(self.not_ready(&reason)),
+        }
+    }
+
+    /// Waits until etcd or `server`, the API server, ends, and returns the reason.
+    async fn ended(&self, server: &Server) -> TestEnvError {
+        loop {
+            for (server, port) in [(&self.etcd, self.etcd_port), (server, self.port)] {
+                if let Err(error) = server.check() {
+                    return port_taken(error, port);
+                }
+            }
+            tokio::time::sleep(PAUSE).await;
+        }
+    }
+
+    /// An API server older than the types would silently drop fields that it does not know.
+    async fn check_version(&self) -> Result<(), TestEnvError> {
+        let client = connect(self.admin().await?, &self.kubeconfig)?;
+        let version = client.apiserver_version().await;
+        let version = version.map_err(|source| self.refused("to report its version", source))?;
+        if assets::is_new_enough(&version) {
+            return Ok(());
+        }
+        Err(TestEnvError::OldVersion {
+            folder: self.assets.folder.clone(),
+            found: version.git_version,
+            log: self.api_server_log(),
+        })
+    }
+
+    /// Runs these controllers of Kubernetes, and no others.
+    ///
+    /// # Errors
+    ///
+    /// [`TestEnvError::Folder`] and [`TestEnvError::Start`].
+    pub(super) fn start_controller_manager(
+        &mut self,
+        names: &[String],
+    ) -> Result<(), TestEnvError> {
+        let signing_key = self.folder.path().join(keys::SIGNING_KEY);
+        let arguments = [
+            format!("--kubeconfig={}", self.kubeconfig.display()),
+            format!("--controllers={}", names.join(",")),
+            format!(
+                "--service-account-private-key-file={}",
+                signing_key.display()
+            ),
+            "--leader-elect=false".to_owned(),
+            "--secure-port=0".to_owned(),
+        ];
+        let log = self.folder.path().join("kube-controller-manager.log");
+        let program = self.assets.path(CONTROLLER_MANAGER);
+        let no_data = self.folder.path().join("none");
+        let server = Server::start(CONTROLLER_MANAGER, &program, arguments, log, &no_data)?;
+        self.controller_manager = Some(server);
+        Ok(())
+    }
+
+    pub(super) fn has_controller_manager(&self) -> bool {
+        self.controller_manager.is_some()
+    }
+
+    /// Makes this process print the reason and end when a server ends.
+    ///
+    /// # Errors
+    ///
+    /// [`TestEnvError::Ended`] when a server is no longer running.
+    pub(super) fn guard(&self) -> Result<(), TestEnvError> {
+        self.etcd.guard()?;
+        let api_server = self.lock();
+        let mut servers = api_server.iter().chain(&self.controller_manager);
+        servers.try_for_each(Server::guard)
+    }
+
+    pub(super) fn kill_api_server(&self) {
+        *self.lock() = None;
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Option<Server>> {
+        self.api_server
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// How to reach the API server with full permissions.
+    ///
+    /// # Errors
+    ///
+    /// [`TestEnvError::Kubeconfig`].
+    pub(super) async fn admin(&self) -> Result<Config, TestEnvError> {
+        load(&self.kubeconfig).await
+    }
+
+    pub(super) fn kubeconfig(&self) -> &Path {
+        &self.kubeconfig
+    }
+
+    pub(super) fn kubectl(&self) -> PathBuf {
+        self.assets.path("kubectl")
+    }
+
+    pub(super) fn folder(&self) -> &Folder {
+        &self.folder
+    }
+
+    pub(super) fn api_server_log(&self) -> PathBuf {
+        self.folder.path().join("kube-apiserver.log")
+    }
+
+    /// Writes a kubeconfig for this API server, with this token.
+    ///
+    /// # Errors
+    ///
+    /// [`TestEnvError::Folder`].
+    pub(super) fn write_kubeconfig(
+        &self,
+        name: &str,
+        token: &str,
+    ) -> Result<PathBuf, TestEnvError> {
+        let kubeconfig = json!({
+            "apiVersion": "v1",
+            "kind": "Config",
+            "clusters": [{ "name": "testenv", "cluster": {
+                "server": format!("https://{LOOPBACK}:{}", self.port),
+                "certificate-authority": self.folder.path().join(keys::CERTIFICATE),
+            } }],
+            "users": [{ "name": "user", "user": { "token": token } }],
+            "contexts": [{ "name": "testenv", "context": { "cluster": "testenv", "user": "user" } }],
+            "current-context": "testenv",
+        });
+        // JSON is YAML.
+        self.folder.write(name, &format!("{kubeconfig:#}\n"))
+    }
+
+    /// The error when the API server is not ready after [`START_TIMEOUT`].
+    pub(super) fn not_ready(&self, reason: &str) -> TestEnvError {
+        TestEnvError::NotReady {
+            server: API_SERVER,
+            seconds: START_TIMEOUT.as_secs(),
+            reason: reason.to_owned(),
+            log: self.api_server_log(),
+        }
+    }
+
+    /// The error when the API server refuses something that it should have accepted.
+    pub(super) fn refused(&self, object: &str, source: kube::Error) -> TestEnvError {
+        TestEnvError::Refused {
+            object: object.to_owned(),
+            reason: match source {
+                kube::Error::Api(status) => status.message,
+                other => chain(&other),
+            },
+            log: self.api_server_log(),
+        }
+    }
+}
+
+/// # Errors
+///
+/// [`TestEnvError::Kubeconfig`].
+pub(super) async fn load(kubeconfig: &Path) -> Result<Config, TestEnvError> {
+    let read = async {
+        let kubeconfig = Kubeconfig::read_from(kubeconfig)?;
+        Config::from_custom_kubeconfig(kubeconfig, &KubeConfigOptions::default()).await
+    };
+    let mut config = read.await.map_err(|error| unusable(kubeconfig, &error))?;
+    // Regardless of $HTTPS_PROXY: no proxy leads to loopback.
+    config.proxy_url = None;
+    Ok(config)
+}
+
+fn connect(config: Config, kubeconfig: &Path) -> Result<Client, TestEnvError> {
+    Client::try_from(config).map_err(|error| unusable(kubeconfig, &error))
+}
+
+fn unusable(kubeconfig: &Path, error: &(dyn std::error::Error + 'static)) -> TestEnvError {
+    TestEnvError::Kubeconfig {
+        path: kubeconfig.to_owned(),
+        reason: chain(error),
+    }
+}
+
+/// Two different ports that are free at this moment.
+fn free_ports() -> Result<[u16; 2], TestEnvError> {
+    let find = || {
+        let listeners = [
+            TcpListener::bind((LOOPBACK, 0))?,
+            TcpListener::bind((LOOPBACK, 0))?,
+        ];
+        Ok([
+            listeners[0].local_addr()?.port(),
+            listeners[1].local_addr()?.port(),
+        ])
+    };
+    find().map_err(TestEnvError::NoPort)
+}
+
+/// A free port, for a server that will listen there much later.
+///
+/// It is between 16384 and 32767, so that it is none of the ports that operating systems assign to
+/// outgoing connections, or to listeners on any port.
+///
+/// # Errors
+///
+/// [`TestEnvError::NoPort`].
+pub(super) fn free_port() -> Result<u16, TestEnvError> {
+    let mut attempt = 1;
+    loop {
+        let [low, high, ..] = random().to_ne_bytes();
+        let port = 0x4000 | (u16::from_ne_bytes([low, high]) & 0x3fff);
+        match TcpListener::bind((LOOPBACK, port)) {
+            Ok(_) => return Ok(port),
+            Err(error) if attempt == PORTS => return Err(TestEnvError::NoPort(error)),
+            Err(_) => attempt += 1,
+        }
+    }
+}
+
+fn port_taken(error: TestEnvError, port: u16) -> TestEnvError {
+    match error {
+        TestEnvError::Ended {
+            server, log, end, ..
+        } if end.contains("address already in use") => {
+            TestEnvError::PortTaken { server, port, log }
+        }
+        other => other,
+    }
+}
+
+/// Hard enough to guess for a server that only this machine can reach.
+fn random_token() -> String {
+    format!("{:016x}{:016x}", random(), random())
+}
+
+fn random() -> u64 {
+    RandomState::new().build_hasher().finish()
+}
