@@ -214,7 +214,7 @@ fn kbr_testing_is_formatted_linted_documented_and_tested_in_its_own_folder() {
 #[test]
 fn one_command_shows_the_documentation_of_both_crates() {
     let _one_at_a_time = compiling();
-    let line = "doc -p kbr-runtime -p kbr-testing --no-deps";
+    let line = "doc -p kbr-runtime -p kbr-testing --lib --examples --no-deps";
     for document in ["src/guide/testing.md", "templates/init/README.md.hbs"] {
         let text = fs::read_to_string(Path::new(REPOSITORY).join(document)).expect("a text");
         assert!(text.contains(&format!("cargo {line} --open")), "{document}");
