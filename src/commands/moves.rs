@@ -155,8 +155,8 @@ pub fn declaration<'a>(moved: &'a Moved, path: &str, line: &str) -> Option<&'a s
 
 /// The name of the module that a line declares.
 fn name(line: &str) -> &str {
-    let line = line.trim().trim_end_matches(';');
-    line.rsplit(' ').next().unwrap_or_default()
+    let declaration = line.trim().trim_end_matches(';');
+    declaration.rsplit(' ').next().unwrap_or_default()
 }
 
 /// The file that must contain a declaration.
@@ -165,6 +165,6 @@ fn file_of(declaration: &Declaration) -> String {
     if declaration.parent.is_empty() {
         return root.clone();
     }
-    let folder = root.rsplit_once('/').map_or("", |(folder, _)| folder);
+    let folder = root.rsplit_once('/').map_or("", |(above, _)| above);
     format!("{folder}/{}.rs", declaration.parent.replace("::", "/"))
 }

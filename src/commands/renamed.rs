@@ -69,8 +69,8 @@ impl Renamed {
         for file in &moved.files {
             files.insert(file.from.clone(), (file.to.clone(), file.text.clone()));
         }
-        let types = changed(before, after).map(|(old, _)| Place::of(before, old).types());
-        let types: BTreeSet<String> = types.collect();
+        let paths = changed(before, after).map(|(old, _)| Place::of(before, old).types());
+        let types: BTreeSet<String> = paths.collect();
         let is_rust = |path: &str| path.ends_with(".rs") && sources.contains_key(path);
         for (path, (_, text)) in files.iter_mut().filter(|(path, _)| is_rust(path)) {
             *text = words.in_code(text, types.contains(path));
@@ -98,13 +98,13 @@ impl Renamed {
                 places.push((old_path, new_path));
             }
         }
-        let around = Around::of(pairs, before, after, &files);
-        for (path, lines) in &around.renamed {
+        let scaffold = Around::of(pairs, before, after, &files);
+        for (path, lines) in &scaffold.renamed {
             if let (Some(was), Some((_, text))) = (tree.text(path), files.get_mut(path)) {
                 *text = lines::in_order(path, was, text, lines)?;
             }
         }
-        let around = around.changes((before, after), &places, &moved, &mut files)?;
+        let around = scaffold.changes((before, after), &places, &moved, &mut files)?;
         Ok(Self {
             files,
             places,
@@ -155,8 +155,8 @@ impl Renamed {
             let names = words.left_in(text).into_iter();
             names.map(move |(name, lines)| {
                 let word = if lines.len() == 1 { "line" } else { "lines" };
-                let lines = join(&lines, ", ", usize::to_string);
-                format!("`{path}` still has the name `{name}` in {word} {lines}")
+                let numbers = join(&lines, ", ", usize::to_string);
+                format!("`{path}` still has the name `{name}` in {word} {numbers}")
             })
         });
         left.collect()

@@ -77,8 +77,8 @@ impl<'a> Unneeded<'a> {
             text.is_some_and(|text| !rendered.is_unedited(path, text))
         };
         let edited: BTreeSet<String> = self.files.iter().filter(is_edited).cloned().collect();
-        let alive = edited.iter().filter(|path| self.has_others(path));
-        let mut alive: BTreeSet<String> = alive.cloned().collect();
+        let needed = edited.iter().filter(|path| self.has_others(path));
+        let mut alive: BTreeSet<String> = needed.cloned().collect();
         // A module that declares a module that stays is needed too.
         loop {
             let names_one = |path: &str| self.lines_of(path).any(|line| names_any(line, &alive));

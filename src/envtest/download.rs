@@ -124,8 +124,8 @@ impl Archive {
         let (mut file, path) = work.file("archive.tar.gz")?;
         let (mut hash, mut done) = (Sha512::new(), 0);
         let unreadable = |source| broke_off(&self.url, source);
-        let mut body = body.into_reader();
-        store::copy(&mut body, &mut file, &path, unreadable, &mut |piece| {
+        let mut reader = body.into_reader();
+        store::copy(&mut reader, &mut file, &path, unreadable, &mut |piece| {
             hash.update(piece);
             done += piece.len() as u64;
             progress(done, total);

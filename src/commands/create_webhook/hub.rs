@@ -203,11 +203,8 @@ fn words(before: &Project, after: &Project, old: &Resource, new: &Resource) -> W
 /// A converter or its test with hub and spoke exchanged; `old` and `new` are as kbr renders them.
 fn exchanged(text: &str, old: &str, new: &str) -> String {
     let is_named = |line: &&str| line.starts_with("//!") || line.starts_with("use ");
-    let named = old
-        .lines()
-        .filter(is_named)
-        .zip(new.lines().filter(is_named));
-    let named: Vec<(&str, &str)> = named.collect();
+    let [olds, news] = [old, new].map(|text| text.lines().filter(is_named));
+    let named: Vec<(&str, &str)> = olds.zip(news).collect();
     let lines = text.split_inclusive('\n').map(|line| {
         let bare = line.trim_end_matches(['\r', '\n']);
         match named.iter().find(|(old, _)| *old == bare) {
@@ -217,7 +214,7 @@ fn exchanged(text: &str, old: &str, new: &str) -> String {
     });
     let moved: String = lines.collect();
     let code = Code::read(&moved);
-    let exchanged = (0..code.len()).filter_map(|at| {
+    let edits = (0..code.len()).filter_map(|at| {
         let sides = SIDES
             .iter()
             .flat_map(|&(hub, spoke)| [(hub, spoke), (spoke, hub)]);
@@ -226,7 +223,7 @@ fn exchanged(text: &str, old: &str, new: &str) -> String {
         let is_side = code.back(at, 1) != "." || other.starts_with("to_");
         is_side.then(|| Replacement::new(code.range(at), other))
     });
-    let exchanged: Vec<Replacement> = exchanged.collect();
+    let exchanged: Vec<Replacement> = edits.collect();
     replaced(&moved, 0..moved.len(), &exchanged)
 }
 

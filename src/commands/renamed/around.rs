@@ -40,8 +40,8 @@ impl Around {
         let [gone, new] = [&removed, &added]
             .map(|parts| parts.iter().map(Part::identity).collect::<BTreeSet<_>>());
         let is_renamed = |(old, now): &(Part, Part)| {
-            let old = moved(old);
-            old.path == now.path && gone.contains(&old.identity()) && new.contains(&now.identity())
+            let was = moved(old);
+            was.path == now.path && gone.contains(&was.identity()) && new.contains(&now.identity())
         };
         let mut renamed: BTreeMap<String, Vec<Line>> = BTreeMap::new();
         let (mut olds, mut news) = (Vec::new(), Vec::new());
