@@ -31,9 +31,9 @@ impl Difference {
     /// The key of the change in the file of intended breaks.
     pub fn key(&self) -> String {
         let version = self.version.as_deref().unwrap_or_default();
-        let parts = [&self.crd, version, &self.path, &self.what];
-        let parts = parts.into_iter().filter(|part| !part.is_empty());
-        parts.collect::<Vec<_>>().join(" ")
+        let mut parts = vec![&*self.crd, version, &self.path, &self.what];
+        parts.retain(|part| !part.is_empty());
+        parts.join(" ")
     }
 }
 

@@ -43,8 +43,8 @@ pub fn roles(
     };
     let mut roles: BTreeMap<RoleKey, BTreeMap<Target, Words>> = BTreeMap::new();
     for namespace in &everywhere {
-        let rules = roles.entry((namespace.clone(), MANAGER_ROLE.to_owned()));
-        let rules = rules.or_default();
+        let role = roles.entry((namespace.clone(), MANAGER_ROLE.to_owned()));
+        let rules = role.or_default();
         if namespace.is_some() {
             // The operator sees whether the namespace exists: a Role can grant it for its own.
             let itself = Target::Resource(String::new(), "namespaces".to_owned(), Words::new());
@@ -61,8 +61,8 @@ pub fn roles(
             None => &everywhere,
         };
         for namespace in namespaces {
-            let rules = roles.entry((namespace.clone(), arguments.role.clone()));
-            let rules = rules.or_default();
+            let role = roles.entry((namespace.clone(), arguments.role.clone()));
+            let rules = role.or_default();
             for target in arguments.targets() {
                 let verbs = rules.entry(target).or_default();
                 verbs.extend(arguments.verbs.iter().cloned());
@@ -96,7 +96,7 @@ fn rules(targets: &BTreeMap<Target, Words>) -> Vec<Value> {
         let (group, names, verbs) = key;
         ((resources, names, verbs), group.clone())
     }));
-    let urls = merged(targets.iter().filter_map(|(target, verbs)| match target {
+    let by_verbs = merged(targets.iter().filter_map(|(target, verbs)| match target {
         Target::Url(url) => Some((verbs, url.clone())),
         Target::Resource(..) => None,
     }));
@@ -112,8 +112,8 @@ fn rules(targets: &BTreeMap<Target, Words>) -> Vec<Value> {
             json!({"apiGroups": groups, "resourceNames": names, "resources": resources, "verbs": verbs})
         }
     });
-    let urls = urls.into_iter();
-    let of_urls = urls.map(|(verbs, urls)| json!({"nonResourceURLs": urls, "verbs": verbs}));
+    let granted = by_verbs.into_iter();
+    let of_urls = granted.map(|(verbs, urls)| json!({"nonResourceURLs": urls, "verbs": verbs}));
     of_resources.chain(of_urls).collect()
 }
 

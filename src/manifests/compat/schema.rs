@@ -144,8 +144,8 @@ fn rules(path: &str, old: &Value, new: &Value, changes: &mut Differences<'_>) {
     let has = |rules: &[Value], it: &Value| rules.iter().any(|other| rule(other) == rule(it));
     for it in is.iter().filter(|it| !has(was, it)) {
         // On one line, however it was written.
-        let text = text_of(it, "rule").split_whitespace();
-        let text = text.collect::<Vec<_>>().join(" ");
+        let words = text_of(it, "rule").split_whitespace();
+        let text = words.collect::<Vec<_>>().join(" ");
         let what = format!("rule-added {text}");
         let (rule, may_use_old) = rule(it);
         // A rule that can use the old value in every evaluation can accept unchanged objects, and is assumed to.
@@ -233,22 +233,22 @@ fn fields(path: &str, old: &Value, new: &Value, changes: &mut Differences<'_>) {
         changes.plain(true, &path_of(path, name), "required");
     }
     for (name, is) in fields_of(new) {
-        let path = path_of(path, name);
+        let below = path_of(path, name);
         let was_required = requires(old, name);
         let is_newly_required = requires(new, name) && !was_required;
         match field(old, name) {
             Some(was) => {
-                default(&path, [was, is], was_required, changes);
-                node(&path, was, is, changes);
+                default(&below, [was, is], was_required, changes);
+                node(&below, was, is, changes);
             }
-            None if is_true(old, FREE) => changes.plain(true, &path, "field-added"),
+            None if is_true(old, FREE) => changes.plain(true, &below, "field-added"),
             None if is_newly_required => {}
-            None => changes.plain(false, &path, "field-added"),
+            None => changes.plain(false, &below, "field-added"),
         }
         if is_newly_required {
-            changes.plain(is.get("default").is_none(), &path, "required");
+            changes.plain(is.get("default").is_none(), &below, "required");
         } else if was_required && !requires(new, name) {
-            changes.plain(false, &path, "optional");
+            changes.plain(false, &below, "optional");
         }
     }
 }
@@ -291,11 +291,11 @@ fn default(path: &str, was_is: [&Value; 2], was_required: bool, changes: &mut Di
 /// Whether two fields differ only in their descriptions.
 fn alike(one: &Value, other: &Value) -> bool {
     let bare = |schema: &Value| {
-        let mut schema = schema.clone();
-        if let Some(schema) = schema.as_object_mut() {
-            schema.retain(|key, _| !WORDS.contains(&key.as_str()));
+        let mut copy = schema.clone();
+        if let Some(keywords) = copy.as_object_mut() {
+            keywords.retain(|key, _| !WORDS.contains(&key.as_str()));
         }
-        schema
+        copy
     };
     bare(one) == bare(other)
 }

@@ -46,8 +46,8 @@ pub(super) fn unite(whole: &mut CustomResourceDefinition, other: &CustomResource
         (&mut whole.metadata.labels, &other.metadata.labels),
     ] {
         for (key, value) in more.iter().flatten() {
-            let known = known.get_or_insert_default();
-            known.entry(key.clone()).or_insert_with(|| value.clone());
+            let values = known.get_or_insert_default();
+            values.entry(key.clone()).or_insert_with(|| value.clone());
         }
     }
     let (names, others) = (&mut whole.spec.names, &other.spec.names);
@@ -56,9 +56,9 @@ pub(super) fn unite(whole: &mut CustomResourceDefinition, other: &CustomResource
         (&mut names.categories, &others.categories),
     ] {
         for name in more.iter().flatten() {
-            let known = known.get_or_insert_default();
-            if !known.contains(name) {
-                known.push(name.clone());
+            let list = known.get_or_insert_default();
+            if !list.contains(name) {
+                list.push(name.clone());
             }
         }
     }

@@ -172,8 +172,8 @@ impl RbacArguments {
 
     /// Every single resource or URL of the marker.
     pub(super) fn targets(&self) -> Vec<Target> {
-        let of_group = |group: &String| {
-            let group = if group == "core" { "" } else { group.as_str() }.to_owned();
+        let of_group = |typed: &String| {
+            let group = if typed == "core" { "" } else { typed.as_str() }.to_owned();
             self.resources.iter().map(move |resource| {
                 Target::Resource(group.clone(), resource.clone(), self.names.clone())
             })
