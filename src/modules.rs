@@ -106,21 +106,21 @@ pub fn after(moves: &[Move], root: &str, module: &str) -> String {
 }
 
 /// Moves modules among `files`, texts by path: the project's own files, without vendored and generated
-/// ones. `crates` are the crates with names; tests, examples and binaries are found by their paths. Files
+/// ones. `named` are the crates with names; tests, examples and binaries are found by their paths. Files
 /// that are not Rust move with their folder.
 pub fn rewrite(
-    crates: &[Crate],
+    named: &[Crate],
     moves: &[Move],
     files: &BTreeMap<&str, &str>,
 ) -> Result<Moved, MoveError> {
     let places = places(moves, files)?;
-    let crates = all_crates(crates, moves, files);
+    let crates = all_crates(named, moves, files);
     let mut names = Names::new(&crates, moves);
     let read = read(&crates, files, &mut names);
     names.carry_exports();
     carry_imports(&read, &mut names);
     // All paths first: they determine how visible a declaration must be.
-    let edits: BTreeMap<&str, Vec<Replacement>> = read
+    let respelled: BTreeMap<&str, Vec<Replacement>> = read
         .iter()
         .map(|(path, file)| (path.as_str(), file.edits(&names)))
         .collect();
@@ -129,7 +129,7 @@ pub fn rewrite(
         let text = files[from];
         let mut new = text.to_owned();
         if let Some(file) = read.get(from) {
-            let mut edits = edits.get(from).cloned().unwrap_or_default();
+            let mut edits = respelled.get(from).cloned().unwrap_or_default();
             edits.extend(file.file_edits(text, (from, to), &places));
             let removed = file.declarations(&names, &crates, text, &mut edits);
             moved.declarations.extend(removed);

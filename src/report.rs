@@ -94,10 +94,10 @@ impl Report {
                 .extend((self.mode != Mode::Check).then_some(next));
             return;
         }
-        let diff: String = plan.visible().filter_map(diff).collect();
+        let diffs: String = plan.visible().filter_map(diff).collect();
         self.output(match self.is_diff_coloured {
-            true => painted(&diff),
-            false => diff,
+            true => painted(&diffs),
+            false => diffs,
         });
         let mut text = String::new();
         if self.mode != Mode::Check {

@@ -98,13 +98,13 @@ impl Renamed {
                 places.push((old_path, new_path));
             }
         }
-        let scaffold = Around::of(pairs, before, after, &files);
-        for (path, lines) in &scaffold.renamed {
+        let surroundings = Around::of(pairs, before, after, &files);
+        for (path, lines) in &surroundings.renamed {
             if let (Some(was), Some((_, text))) = (tree.text(path), files.get_mut(path)) {
                 *text = lines::in_order(path, was, text, lines)?;
             }
         }
-        let around = scaffold.changes((before, after), &places, &moved, &mut files)?;
+        let around = surroundings.changes((before, after), &places, &moved, &mut files)?;
         Ok(Self {
             files,
             places,

@@ -98,8 +98,8 @@ impl<'a> Run<'a> {
             warnings.extend(vendored::warning(tree));
             warnings.extend(folder::older(tree));
         }
-        let reachable = from_here(&self.root, next);
-        self.report.plan(plan, warnings, reachable);
+        self.report
+            .plan(plan, warnings, from_here(&self.root, next));
     }
 }
 

@@ -339,8 +339,8 @@ impl<'a> Names<'a> {
         };
         let module = self.end(number, &from);
         let scope = module.and_then(|module| self.scope_of(&module));
-        scope.is_some_and(|scope| {
-            let scope = &self.scopes[scope];
+        scope.is_some_and(|at| {
+            let scope = &self.scopes[at];
             !scope.names.contains_key(&name) && scope.values.contains(&name)
         })
     }

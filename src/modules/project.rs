@@ -123,8 +123,8 @@ fn walk(
             let around = inline
                 .iter()
                 .fold(place.below.clone(), |around, name| join(&around, name));
-            let (files, below) = if let Some(file) = &it.path {
-                let file = join(if inline.is_empty() { here } else { &around }, file);
+            let (files, below) = if let Some(path) = &it.path {
+                let file = join(if inline.is_empty() { here } else { &around }, path);
                 let below = folder(&file).to_owned();
                 (vec![file], below)
             } else {
@@ -266,14 +266,14 @@ fn remove(text: &str, declared: &Declared, edits: &[Replacement]) -> (String, Re
     let range = declared.range.clone();
     let mut own = replaced(text, range.clone(), edits);
     let line = text[..range.start].rfind('\n').map_or(0, |at| at + 1);
-    let end = text[range.end..].find('\n');
-    let end = end.map_or(text.len(), |at| range.end + at + 1);
+    let line_end = text[range.end..].find('\n');
+    let end = line_end.map_or(text.len(), |at| range.end + at + 1);
     let comment = text[range.end..end].trim();
     let is_alone = text[line..range.start].trim().is_empty()
         && (comment.is_empty() || comment.starts_with("//"));
     if is_alone && !comment.is_empty() {
         own = format!("{own} {comment}");
     }
-    let range = if is_alone { line..end } else { range };
-    (own, Replacement::new(range, ""))
+    let removed = if is_alone { line..end } else { range };
+    (own, Replacement::new(removed, ""))
 }

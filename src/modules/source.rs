@@ -207,8 +207,8 @@ impl Scanner<'_> {
         }
         let name = self.code.word(at + 1).to_owned();
         let is_public = self.code.visibility(at).is_some();
-        let block = self.block();
-        let block = &mut self.source.blocks[block];
+        let innermost = self.block();
+        let block = &mut self.source.blocks[innermost];
         if matches!(word, "fn" | "const" | "static") {
             block.values.push(name);
         } else {
@@ -229,9 +229,9 @@ impl Scanner<'_> {
             }
             ";" => {
                 let mut before = self.code.first(at)..at;
-                let path =
+                let attribute =
                     before.find(|&at| (self.code.back(at, 1), self.code.word(at)) == ("[", "path"));
-                let path = path.and_then(|at| self.code.string(at + 2));
+                let path = attribute.and_then(|at| self.code.string(at + 2));
                 let name = self.code.segment(at + 1);
                 self.source.declarations.push(Declaration {
                     scope: self.block(),

@@ -56,12 +56,12 @@ impl<'a> Code<'a> {
             comment.text.split_inclusive('\n').map(move |line| {
                 let start = next + (line.len() - line.trim_start().len());
                 next += line.len();
-                let line = line.trim();
-                let text = line.trim_start_matches(['/', '*', '!']).trim_start();
+                let bare = line.trim();
+                let text = bare.trim_start_matches(['/', '*', '!']).trim_start();
                 Line {
                     text: text.trim_end_matches("*/").trim_end(),
                     start,
-                    at: start + line.len() - text.len(),
+                    at: start + bare.len() - text.len(),
                     comment,
                 }
             })
@@ -150,14 +150,14 @@ impl From<String> for Problem {
 
 /// The words of a value that begins at `start`.
 fn words(value: &str, start: usize) -> Result<Vec<Segment>, Problem> {
-    let value = trimmed(value, start);
-    let braced = value.text.strip_prefix('{');
-    let braced = braced.and_then(|inner| inner.strip_suffix('}'));
+    let whole = trimmed(value, start);
+    let opened = whole.text.strip_prefix('{');
+    let braced = opened.and_then(|inner| inner.strip_suffix('}'));
     let (inner, separator) = match braced {
         Some(inner) => (inner, ','),
-        None => (value.text.as_str(), ';'),
+        None => (whole.text.as_str(), ';'),
     };
-    let start = value.range.start + usize::from(braced.is_some());
+    let start = whole.range.start + usize::from(braced.is_some());
     let words = split_outside(inner, start, separator)?.into_iter();
     words
         .map(|(start, word)| unquoted(trimmed(word, start)))
@@ -165,10 +165,10 @@ fn words(value: &str, start: usize) -> Result<Vec<Segment>, Problem> {
 }
 
 fn trimmed(text: &str, start: usize) -> Segment {
-    let start = start + text.len() - text.trim_start().len();
+    let begin = start + text.len() - text.trim_start().len();
     let text = text.trim().to_owned();
     Segment {
-        range: start..start + text.len(),
+        range: begin..begin + text.len(),
         text,
     }
 }
