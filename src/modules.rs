@@ -9,7 +9,7 @@
 //! new parent; an import of the old parent is changed too if nothing else is reached through it.
 //!
 //! `mod name;` is removed from the file of the old parent. The caller decides where to add it, since the
-//! new parent may have to be created first: see [`Declaration`].
+//! new parent may have to be created first: see [`MovedDeclaration`].
 
 mod edit;
 mod names;
@@ -57,7 +57,7 @@ pub struct Moved {
     /// The files that change, in the order of their old paths.
     pub files: Vec<MovedFile>,
     /// The declarations that were removed from a file, and must be added to another.
-    pub declarations: Vec<Declaration>,
+    pub declarations: Vec<MovedDeclaration>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -69,7 +69,7 @@ pub struct MovedFile {
 
 /// `mod name;` as its owner wrote it, with doc comments and attributes, without a line ending.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Declaration {
+pub struct MovedDeclaration {
     /// Root file of the crate.
     pub root: String,
     /// The module that has to declare it; empty for the root.

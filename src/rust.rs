@@ -13,7 +13,7 @@ use std::ops::Range;
 
 use ra_ap_rustc_lexer::{DocStyle, FrontmatterAllowed, LiteralKind, TokenKind, tokenize};
 
-pub use import::{Leaf, Use, UseKind, UseTree};
+pub use import::{Use, UseKind, UseLeaf, UseTree};
 pub use path::Segment;
 
 /// Keywords that may come before a path, and are not part of it.

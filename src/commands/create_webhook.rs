@@ -74,7 +74,7 @@ pub fn plan(
     }
     let mut changes = added(&project, &scaffold::of(&existing), &rewritten, args.force);
     if let Some(old) = old_hub {
-        let files = hub::Files::of(&existing, &mut project, [old, &after], tree);
+        let files = hub::HubChanges::of(&existing, &mut project, [old, &after], tree);
         let moves = |change: &Change| {
             matches!(change, Change::Create { .. }) && files.moved.contains(change.path())
         };

@@ -6,7 +6,7 @@ use crate::commands::error::Result;
 use crate::marker::ScaffoldMarker;
 
 /// A line above a marker, before and after.
-pub struct Line {
+pub struct RenamedLine {
     pub marker: ScaffoldMarker,
     pub old: String,
     pub new: String,
@@ -14,7 +14,7 @@ pub struct Line {
 
 /// Renames these lines in a file, and sorts them by their new names if kbr had sorted the old ones. In Rust
 /// files, `text` already has the new names.
-pub fn in_order(path: &str, was: &str, text: &str, lines: &[Line]) -> Result<String> {
+pub fn in_order(path: &str, was: &str, text: &str, lines: &[RenamedLine]) -> Result<String> {
     let mut sorted = text.to_owned();
     let mut taken = Vec::new();
     for line in lines {
@@ -42,7 +42,7 @@ pub fn in_order(path: &str, was: &str, text: &str, lines: &[Line]) -> Result<Str
 
 /// Whether the line is where kbr would put it, without an attribute or a doc comment above it, which would
 /// have to move along.
-fn is_movable(path: &str, was: &str, line: &Line) -> bool {
+fn is_movable(path: &str, was: &str, line: &RenamedLine) -> bool {
     let Some(without) = line.marker.remove(was, &line.old) else {
         return false;
     };

@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 
 use crate::layout::{self, Folder, Place};
-use crate::modules::{self, Crate, Declaration, Move, MoveError, Moved};
+use crate::modules::{self, Crate, Move, MoveError, Moved, MovedDeclaration};
 use crate::project::Project;
 use crate::scaffold;
 use crate::tree::Tree;
@@ -160,7 +160,7 @@ fn name(line: &str) -> &str {
 }
 
 /// The file that must contain a declaration.
-fn file_of(declaration: &Declaration) -> String {
+fn file_of(declaration: &MovedDeclaration) -> String {
     let root = &declaration.root;
     if declaration.parent.is_empty() {
         return root.clone();

@@ -19,10 +19,10 @@ use crate::plan::{Change, is_generated};
 use crate::project::{PROJECT_FILE, Project, Resource};
 use crate::scaffold::{self, Part};
 use crate::tree::Tree;
-use around::Around;
+use around::Surroundings;
 
 /// The new path and text of each file, by its old path.
-type Files = BTreeMap<String, (String, String)>;
+type RenamedFiles = BTreeMap<String, (String, String)>;
 
 /// A file of the scaffold: its path and text before and after.
 type Pair = [(String, String); 2];
@@ -39,7 +39,7 @@ pub fn changed<'a>(
 
 /// The files of a project whose model changes.
 pub struct Renamed {
-    files: Files,
+    files: RenamedFiles,
     /// Old and new path of each file of the scaffold that moves, whether it exists or not.
     places: Vec<(String, String)>,
     /// Changes that add and remove modules and lines.
@@ -63,7 +63,7 @@ impl Renamed {
             path != PROJECT_FILE && !path.starts_with(layout::VENDORED) && !is_generated(text)
         };
         let texts = tree.files().filter(|(path, text)| is_ours(path, text));
-        let mut files: Files = texts
+        let mut files: RenamedFiles = texts
             .map(|(path, text)| (path.to_owned(), (path.to_owned(), text.to_owned())))
             .collect();
         for file in &moved.files {
@@ -98,7 +98,7 @@ impl Renamed {
                 places.push((old_path, new_path));
             }
         }
-        let surroundings = Around::of(pairs, before, after, &files);
+        let surroundings = Surroundings::of(pairs, before, after, &files);
         for (path, lines) in &surroundings.renamed {
             if let (Some(was), Some((_, text))) = (tree.text(path), files.get_mut(path)) {
                 *text = lines::in_order(path, was, text, lines)?;

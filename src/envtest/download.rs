@@ -62,10 +62,10 @@ impl Index {
     /// Skips prereleases, which nobody can request.
     fn parse(url: &str, bytes: &[u8]) -> Result<Self, EnvtestError> {
         #[derive(Deserialize)]
-        struct Document {
+        struct IndexFile {
             releases: BTreeMap<String, BTreeMap<String, Archive>>,
         }
-        let document: Document =
+        let document: IndexFile =
             serde_yaml::from_slice(bytes).map_err(|error| EnvtestError::Index {
                 url: url.to_owned(),
                 // It may contain a whole page if a proxy responds with one.

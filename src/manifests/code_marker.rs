@@ -15,7 +15,7 @@ use thiserror::Error;
 use crate::marker::ScaffoldMarker;
 use crate::names::is_among;
 use crate::rust::Code;
-use crate::rust::marker::{Line, Marker, PREFIXES};
+use crate::rust::marker::{CommentLine, Marker, PREFIXES};
 
 /// A marker that makes a manifest, with its place.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -185,7 +185,7 @@ fn parse(
     code: &Code<'_>,
     location: Location,
     marker: &Marker<'_>,
-    line: &Line<'_>,
+    line: &CommentLine<'_>,
 ) -> Result<Option<CodeMarker>, MarkerError> {
     let (prefix, name, rest) = (marker.prefix, marker.name, marker.rest);
     let arguments = rest.strip_prefix(':').unwrap_or_default();

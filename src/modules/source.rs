@@ -64,7 +64,7 @@ pub struct Source {
 impl Source {
     pub fn read(text: &str) -> Self {
         let code = Code::read(text);
-        let mut scanner = Scanner {
+        let mut scanner = SourceScanner {
             tests: code.test_code(),
             code,
             comments_read: 0,
@@ -86,7 +86,7 @@ impl Source {
 }
 
 /// Reads a file token by token.
-struct Scanner<'a> {
+struct SourceScanner<'a> {
     code: Code<'a>,
     /// What is compiled only for tests.
     tests: Vec<Range<usize>>,
@@ -99,7 +99,7 @@ struct Scanner<'a> {
     source: Source,
 }
 
-impl Scanner<'_> {
+impl SourceScanner<'_> {
     /// Reads what begins at the token `at`, and returns the token to continue with.
     fn step(&mut self, at: usize) -> usize {
         match self.code.word(at) {

@@ -61,7 +61,7 @@ pub fn moved(project: &Project, old: &Resource, new: &Resource) -> Project {
 }
 
 /// A file of the old hub, and what it becomes.
-struct Moved {
+struct HubFile {
     old: Part,
     new: Part,
     how: How,
@@ -77,7 +77,7 @@ enum How {
     Exchanged,
 }
 
-impl Moved {
+impl HubFile {
     /// The modules below a module that moves.
     fn below(&self, tree: &Tree) -> Vec<Change> {
         let folder = |part: &Part| part.path.strip_suffix(".rs").map(|it| format!("{it}/"));
@@ -97,14 +97,14 @@ impl Moved {
 }
 
 /// How the files change, and what is left to do.
-pub struct Files {
+pub struct HubChanges {
     pub changes: Vec<Change>,
     pub warnings: Vec<String>,
     /// The paths of the files that move, for which there are no other changes.
     pub moved: BTreeSet<String>,
 }
 
-impl Files {
+impl HubChanges {
     /// The hub is `old` in `before`, and `new` in `after`. Removes the hashes of files that are no longer needed
     /// from `after`.
     pub fn of(
@@ -154,11 +154,11 @@ impl Files {
 }
 
 /// Every file that changes with the hub.
-fn files(before: &Project, after: &Project, [old, new]: [&Resource; 2]) -> Vec<Moved> {
+fn files(before: &Project, after: &Project, [old, new]: [&Resource; 2]) -> Vec<HubFile> {
     let mut files = Vec::new();
     let mut add = |how, old: Vec<Part>, new: Vec<Part>| {
         let pairs = old.into_iter().zip(new);
-        files.extend(pairs.map(|(old, new)| Moved { old, new, how }));
+        files.extend(pairs.map(|(old, new)| HubFile { old, new, how }));
     };
     for name in &old.controllers {
         let files = |project, hub| scaffold::controller_files(project, hub, name.as_ref());
@@ -228,7 +228,7 @@ fn exchanged(text: &str, old: &str, new: &str) -> String {
 }
 
 /// What the owner of an edited file has to do.
-fn left(it: &Moved, text: &str, old: &Version, new: &Resource) -> Option<String> {
+fn left(it: &HubFile, text: &str, old: &Version, new: &Resource) -> Option<String> {
     let (path, version) = (&it.new.path, &new.version);
     match it.how {
         How::Exchanged => None,

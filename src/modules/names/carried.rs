@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::{Binding, Module, Names, Reference, Via, below, parent, places};
-use crate::rust::{Leaf, UseKind, UseTree, path};
+use crate::rust::{UseKind, UseLeaf, UseTree, path};
 
 impl Names<'_> {
     /// Makes the names that a module exports to its parent by `pub use name::*` follow the module.
@@ -62,7 +62,7 @@ impl Names<'_> {
     }
 
     /// The import of a name in `scope`.
-    pub fn import_of(&self, scope: usize, leaf: &Leaf) -> Option<usize> {
+    pub fn import_of(&self, scope: usize, leaf: &UseLeaf) -> Option<usize> {
         let own = leaf.path.iter().rfind(|name| *name != "self");
         let name = leaf.alias.as_ref().or(own)?;
         match self.scopes[scope].names.get(name)?.binding {
