@@ -44,10 +44,9 @@ const RANDOM: usize = 6;
 /// has to finish the plan if this one is killed.
 pub fn apply(root: &Path, plan: &Plan, typed: Typed) -> Result<(), ApplyError> {
     let mut undo = Undo::default();
-    let folder = undo.create_folders(root);
+    let created = undo.create_folders(root).map_err(ApplyError::Io);
     let guard = lock(root);
-    let folder = folder.map_err(ApplyError::Io);
-    let written = folder.and_then(|()| write(root, plan, &typed, guard.is_some(), &mut undo));
+    let written = created.and_then(|()| write(root, plan, &typed, guard.is_some(), &mut undo));
     written.map_err(|error| match undo.run(root, plan, typed) {
         Ok(()) => error,
         Err(undo) => ApplyError::Undo {
@@ -200,8 +199,8 @@ fn put(path: &Path, temporary: Option<&Path>) -> Result<(), IoError> {
 /// Removes the temporary files of a killed kbr from the root and the folders of `files`. The caller holds
 /// the lock, so nobody needs them; it is not an error if one cannot be removed.
 fn sweep<'a>(root: &Path, files: impl Iterator<Item = &'a str>) {
-    let folders = files.filter_map(|path| Path::new(path).parent());
-    let folders: BTreeSet<&Path> = folders.chain([Path::new("")]).collect();
+    let parents = files.filter_map(|path| Path::new(path).parent());
+    let folders: BTreeSet<&Path> = parents.chain([Path::new("")]).collect();
     for folder in folders {
         let entries = fs::read_dir(root.join(folder)).into_iter().flatten();
         for entry in entries.flatten().filter(is_temporary) {
@@ -303,8 +302,8 @@ impl Undo<'_> {
             staged.push(stage_text(root, step, step.before.as_deref(), self)?);
         }
         record::write(root, &Record::of_undo(plan, &staged, typed), self)?;
-        let mut staged = staged.iter();
-        staged.try_for_each(|it| put(&it.path, it.temporary.as_deref()))
+        let mut files = staged.iter();
+        files.try_for_each(|it| put(&it.path, it.temporary.as_deref()))
     }
 }
 

@@ -87,8 +87,8 @@ impl Manifest {
                 }
             }
         }
-        let base = base.map(|base| base.0.as_table() as &dyn TableLike);
-        merge(base, self.0.as_table_mut(), new.0.as_table());
+        let old_table = base.map(|base| base.0.as_table() as &dyn TableLike);
+        merge(old_table, self.0.as_table_mut(), new.0.as_table());
     }
 
     /// Removes the crate `runtime` of a project of kbr 0.1, which has no folder any more.
@@ -142,12 +142,12 @@ impl Manifest {
     /// The dependencies that the manifest inherits from its workspace.
     pub fn inherited(&self) -> BTreeSet<String> {
         let targets = self.0.get("target").and_then(Item::as_table_like);
-        let targets = targets.into_iter().flat_map(|targets| targets.iter());
-        let targets = targets.filter_map(|(_, target)| target.as_table_like());
-        let tables = targets.chain([self.0.as_table() as &dyn TableLike]);
+        let entries = targets.into_iter().flat_map(|targets| targets.iter());
+        let of_targets = entries.filter_map(|(_, target)| target.as_table_like());
+        let tables = of_targets.chain([self.0.as_table() as &dyn TableLike]);
         let sections = tables.flat_map(|table| SECTIONS.map(|section| table.get(section)));
-        let sections = sections.flatten().filter_map(Item::as_table_like);
-        let dependencies = sections.flat_map(|section| section.iter());
+        let existing = sections.flatten().filter_map(Item::as_table_like);
+        let dependencies = existing.flat_map(|section| section.iter());
         let inherited = dependencies.filter(|(_, item)| item.get("workspace").is_some());
         inherited.map(|(name, _)| name.to_owned()).collect()
     }
@@ -175,8 +175,8 @@ impl Manifest {
     fn members(&self) -> BTreeSet<&str> {
         let workspace = self.0.get("workspace");
         let members = workspace.and_then(|it| it.get("members")?.as_array());
-        let members = members.into_iter().flatten();
-        members.filter_map(Value::as_str).collect()
+        let values = members.into_iter().flatten();
+        values.filter_map(Value::as_str).collect()
     }
 }
 
@@ -208,15 +208,14 @@ fn merge(base: Option<&dyn TableLike>, ours: &mut dyn TableLike, new: &dyn Table
 fn remove(table: &mut dyn TableLike, key: &str, base: Option<&dyn TableLike>) {
     let scaffolds = base.and_then(|base| comment(base, key));
     let comment = comment(table, key).filter(|it| scaffolds.as_ref() != Some(it));
-    let next = table.iter().map(|(key, _)| key.to_owned());
-    let next = next.skip_while(|it| it != key).nth(1);
+    let keys = table.iter().map(|(key, _)| key.to_owned());
+    let next = keys.skip_while(|it| it != key).nth(1);
     table.remove(key);
     if let Some((comment, mut next)) = comment.zip(next.and_then(|key| last_of_dotted(table, &key)))
     {
         let decor = next.leaf_decor_mut();
-        let prefix = decor.prefix().and_then(|prefix| prefix.as_str());
-        let prefix = comment + prefix.unwrap_or_default();
-        decor.set_prefix(prefix);
+        let own = decor.prefix().and_then(|prefix| prefix.as_str());
+        decor.set_prefix(comment + own.unwrap_or_default());
     }
 }
 
@@ -231,8 +230,7 @@ fn comment(table: &dyn TableLike, key: &str) -> Option<String> {
 
 /// The key that has the comment above `key`: the last one of a dotted key.
 fn last_of_dotted<'a>(table: &'a mut dyn TableLike, key: &str) -> Option<KeyMut<'a>> {
-    let first = dotted(table, key).map(|(_, first)| first);
-    match first {
+    match dotted(table, key).map(|(_, first)| first) {
         Some(first) => {
             let inner = table.get_mut(key)?.as_table_mut()?;
             last_of_dotted(inner, &first)
@@ -288,11 +286,11 @@ fn merge_tables(old: Option<&ArrayOfTables>, ours: &mut ArrayOfTables, theirs: &
     let name = |table: &Table| table.get("name").and_then(Item::as_str).map(str::to_owned);
     for table in theirs {
         let is_it = |it: &&Table| name(it) == name(table);
-        let old = old.and_then(|old| old.iter().find(is_it));
+        let before = old.and_then(|old| old.iter().find(is_it));
         let found = ours.iter_mut().find(|it| name(it) == name(table));
         if let Some(found) = found {
-            merge(old.map(|old| old as &dyn TableLike), found, table);
-        } else if old.is_none() {
+            merge(before.map(|it| it as &dyn TableLike), found, table);
+        } else if before.is_none() {
             ours.push(table.clone());
         }
     }
@@ -312,10 +310,10 @@ fn raise(ours: &mut Item, theirs: &Item) {
         return;
     };
     if is_lower(&have, &want) {
-        let want = Item::Value(want.into());
+        let wanted = Item::Value(want.into());
         match ours.get_mut("version") {
-            Some(version) => replace(version, &want),
-            None => replace(ours, &want),
+            Some(version) => replace(version, &wanted),
+            None => replace(ours, &wanted),
         }
     }
 }
@@ -343,9 +341,9 @@ fn replace(ours: &mut Item, theirs: &Item) {
 
 /// The text of a value, without the comments and spaces around it.
 fn bare(value: &Value) -> String {
-    let mut value = value.clone();
-    value.decor_mut().clear();
-    value.to_string()
+    let mut bare = value.clone();
+    bare.decor_mut().clear();
+    bare.to_string()
 }
 
 /// The text of an item, without what is around it. A table alone would omit its nested tables.

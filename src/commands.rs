@@ -112,8 +112,8 @@ pub fn run(cli: Cli, report: &Report) -> Result<()> {
 /// Changes the project as `plan` says, and its dependencies if the types of other operators need others.
 fn change(run: &Run, plan: impl FnOnce(&Project, &Tree) -> Result<Wanted>) -> Result<()> {
     let (project, tree) = load(&run.root, Project::parse)?;
-    let wanted = plan(&project, &tree)?;
-    let wanted = dependencies::change(&run.root, &project, wanted, &tree)?;
+    let planned = plan(&project, &tree)?;
+    let wanted = dependencies::change(&run.root, &project, planned, &tree)?;
     run.end(&tree, wanted)
 }
 
@@ -173,8 +173,8 @@ fn resolved(project: &Project, tree: &Tree) -> Result<()> {
 fn manifests(args: &ManifestsArgs, color: Color, run: &Run) -> Result<()> {
     let (project, tree) = load(&run.root, Project::parse)?;
     let git_ref = args.against.as_deref();
-    let old = git_ref.map(|git_ref| against::old(&run.root, git_ref));
-    let old = old.transpose()?;
+    let committed = git_ref.map(|git_ref| against::old(&run.root, git_ref));
+    let old = committed.transpose()?;
     storage::check(&project, &tree)?;
     let made = manifests::from_markers(&project, &tree)?;
     let Some(compiled) = Compiled::of(project, tree, "kbr manifests", color, run)? else {

@@ -86,6 +86,6 @@ pub fn beginning(message: &str, longest: usize) -> String {
 }
 
 pub fn join<T>(items: &[T], separator: &str, show: impl Fn(&T) -> String) -> String {
-    let items: Vec<String> = items.iter().map(show).collect();
-    items.join(separator)
+    let shown: Vec<String> = items.iter().map(show).collect();
+    shown.join(separator)
 }

@@ -40,10 +40,10 @@ fn number(variable: &str) -> Option<u64> {
 /// Runs a target; `case` returns whether its input was accepted. Runs `cases` of them or, if the
 /// environment sets a number, one in `share` of that.
 fn fuzz(target: &str, cases: u64, share: u64, mut case: impl FnMut(&mut Random) -> bool) {
-    let cases = number(CASES).map_or(cases, |asked| asked.div_ceil(share));
+    let count = number(CASES).map_or(cases, |asked| asked.div_ceil(share));
     let first = number(SEED).unwrap_or_default();
     let mut accepted = 0;
-    for seed in first..first + cases {
+    for seed in first..first + count {
         let mut random = Random::new(seed);
         match catch_unwind(AssertUnwindSafe(|| case(&mut random))) {
             Ok(is_accepted) => accepted += u64::from(is_accepted),

@@ -47,9 +47,9 @@ fn kbr(folder: &Path, line: &str) -> Result<()> {
 }
 
 fn run(folder: &Path, line: &str) -> (Report, Result<()>) {
-    let words = ["kbr", "--output", "json", "-C"].map(OsString::from);
-    let words = words.into_iter().chain([folder.into()]);
-    let words: Vec<OsString> = words
+    let options = ["kbr", "--output", "json", "-C"].map(OsString::from);
+    let before = options.into_iter().chain([folder.into()]);
+    let words: Vec<OsString> = before
         .chain(line.split_whitespace().map(Into::into))
         .collect();
     let cli = Cli::of(&words).expect("a line that can be parsed");
@@ -75,8 +75,8 @@ impl Child {
     /// In the process to be killed, runs the line and never returns.
     fn of(test: &'static str) -> Self {
         if let Ok(told) = env::var(TO_CHILD) {
-            let mut told = told.splitn(3, ' ');
-            let mut next = || told.next().expect("three words");
+            let mut words = told.splitn(3, ' ');
+            let mut next = || words.next().expect("three words");
             let (fails_at, ends_at) = (next().parse(), next().parse());
             faults::set(fails_at.expect("a number"), ends_at.expect("a number"));
             let (report, done) = run(Path::new("."), next());
@@ -120,9 +120,9 @@ fn walk(folder: &Path, prefix: &str, found: &mut Files) {
         let path = entry.expect("an entry").path();
         let name = path.file_name().expect("a name").to_string_lossy();
         if path.is_dir() {
-            let name = format!("{prefix}{name}/");
-            walk(&path, &name, found);
-            found.insert(name, Vec::new());
+            let below = format!("{prefix}{name}/");
+            walk(&path, &below, found);
+            found.insert(below, Vec::new());
         } else {
             found.insert(format!("{prefix}{name}"), fs::read(&path).expect("a file"));
         }
@@ -164,9 +164,9 @@ impl Case {
             kbr(start.path(), line).expect("no refusal");
         }
         for (path, text) in written {
-            let path = start.path().join(path);
-            fs::create_dir_all(path.parent().expect("a folder")).expect("a folder");
-            fs::write(path, text).expect("a file");
+            let file = start.path().join(path);
+            fs::create_dir_all(file.parent().expect("a folder")).expect("a folder");
+            fs::write(file, text).expect("a file");
         }
         let old = files(start.path());
         kbr(start.path(), line).expect("no refusal");

@@ -12,7 +12,7 @@ use std::sync::LazyLock;
 
 use miette::Diagnostic;
 use thiserror::Error;
-use toml_edit::{ArrayOfTables, DocumentMut, Table, Value};
+use toml_edit::{ArrayOfTables, DocumentMut, Item, Table, Value};
 
 use crate::templates::LOCK;
 
@@ -41,8 +41,8 @@ impl FromStr for Lock {
     type Err = LockError;
 
     fn from_str(text: &str) -> Result<Self, LockError> {
-        let document = text.parse::<DocumentMut>();
-        let document = document.map_err(|error| LockError(error.message().to_owned()))?;
+        let parsed = text.parse::<DocumentMut>();
+        let document = parsed.map_err(|error| LockError(error.message().to_owned()))?;
         Ok(Self(document))
     }
 }
@@ -125,8 +125,8 @@ impl Lock {
     /// Adds the packages of another lock file whose names are missing in this one.
     pub fn add_missing(&mut self, other: &Self) {
         let names: BTreeSet<String> = self.packages().map(|it| package_name(it).into()).collect();
-        let missing = other.packages();
-        let missing = missing.filter(|package| !names.contains(package_name(package)));
+        let packages = other.packages();
+        let missing = packages.filter(|package| !names.contains(package_name(package)));
         self.change(|packages| packages.extend(missing.cloned()));
     }
 
@@ -153,7 +153,7 @@ fn own(project: &str) -> [String; 2] {
 }
 
 fn package_name(package: &Table) -> &str {
-    let name = package.get("name").and_then(|name| name.as_str());
+    let name = package.get("name").and_then(Item::as_str);
     name.unwrap_or_default()
 }
 

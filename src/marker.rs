@@ -122,16 +122,16 @@ impl ScaffoldMarker {
             let mut run = run(&lines, at).iter();
             run.find(|line| line.trimmed() == fragment)
         })?;
-        let (before, after) = text.split_at(line.start);
-        let after = &after[line.text.len()..];
+        let (before, rest) = text.split_at(line.start);
+        let after = &rest[line.text.len()..];
         Some(format!("{before}{after}"))
     }
 
     /// The indexes of the lines that are this marker.
     fn places(self, lines: &[Line<'_>]) -> Vec<usize> {
         let wanted = self.line();
-        let lines = lines.iter().enumerate();
-        let found = lines.filter(|(_, line)| line.trimmed() == wanted);
+        let numbered = lines.iter().enumerate();
+        let found = numbered.filter(|(_, line)| line.trimmed() == wanted);
         found.map(|(at, _)| at).collect()
     }
 }
@@ -212,8 +212,8 @@ pub fn line_order(a: &str, b: &str) -> Ordering {
 
 /// The name of the module that a line declares.
 pub fn module_name(line: &str) -> Option<&str> {
-    let line = line.strip_prefix("pub ").unwrap_or(line);
-    line.strip_prefix("mod ")?.strip_suffix(';')
+    let declaration = line.strip_prefix("pub ").unwrap_or(line);
+    declaration.strip_prefix("mod ")?.strip_suffix(';')
 }
 
 fn words(line: &str) -> impl Iterator<Item = &str> {

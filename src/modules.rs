@@ -9,7 +9,7 @@
 //! new parent; an import of the old parent is changed too if nothing else is reached through it.
 //!
 //! `mod name;` is removed from the file of the old parent. The caller decides where to add it, since the
-//! new parent may have to be created first: see [`Declaration`].
+//! new parent may have to be created first: see [`MovedDeclaration`].
 
 mod edit;
 mod names;
@@ -57,7 +57,7 @@ pub struct Moved {
     /// The files that change, in the order of their old paths.
     pub files: Vec<MovedFile>,
     /// The declarations that were removed from a file, and must be added to another.
-    pub declarations: Vec<Declaration>,
+    pub declarations: Vec<MovedDeclaration>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -69,7 +69,7 @@ pub struct MovedFile {
 
 /// `mod name;` as its owner wrote it, with doc comments and attributes, without a line ending.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Declaration {
+pub struct MovedDeclaration {
     /// Root file of the crate.
     pub root: String,
     /// The module that has to declare it; empty for the root.
@@ -106,21 +106,21 @@ pub fn after(moves: &[Move], root: &str, module: &str) -> String {
 }
 
 /// Moves modules among `files`, texts by path: the project's own files, without vendored and generated
-/// ones. `crates` are the crates with names; tests, examples and binaries are found by their paths. Files
+/// ones. `named` are the crates with names; tests, examples and binaries are found by their paths. Files
 /// that are not Rust move with their folder.
 pub fn rewrite(
-    crates: &[Crate],
+    named: &[Crate],
     moves: &[Move],
     files: &BTreeMap<&str, &str>,
 ) -> Result<Moved, MoveError> {
     let places = places(moves, files)?;
-    let crates = all_crates(crates, moves, files);
+    let crates = all_crates(named, moves, files);
     let mut names = Names::new(&crates, moves);
     let read = read(&crates, files, &mut names);
     names.carry_exports();
     carry_imports(&read, &mut names);
     // All paths first: they determine how visible a declaration must be.
-    let edits: BTreeMap<&str, Vec<Replacement>> = read
+    let respelled: BTreeMap<&str, Vec<Replacement>> = read
         .iter()
         .map(|(path, file)| (path.as_str(), file.edits(&names)))
         .collect();
@@ -129,7 +129,7 @@ pub fn rewrite(
         let text = files[from];
         let mut new = text.to_owned();
         if let Some(file) = read.get(from) {
-            let mut edits = edits.get(from).cloned().unwrap_or_default();
+            let mut edits = respelled.get(from).cloned().unwrap_or_default();
             edits.extend(file.file_edits(text, (from, to), &places));
             let removed = file.declarations(&names, &crates, text, &mut edits);
             moved.declarations.extend(removed);

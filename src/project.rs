@@ -251,8 +251,8 @@ impl Project {
                 return Err(format!("{both} would have the same files"));
             }
         }
-        let taken = others.iter().flat_map(Resource::webhook_paths);
-        let mut taken: BTreeSet<_> = taken.map(|(_, path)| path).collect();
+        let existing = others.iter().flat_map(Resource::webhook_paths);
+        let mut taken: BTreeSet<_> = existing.map(|(_, path)| path).collect();
         let mut paths = resource.webhook_paths().map(|(_, path)| path);
         match paths.find(|path| !taken.insert(path.clone())) {
             Some(path) => Err(format!("two webhooks have the path `{path}`")),

@@ -60,8 +60,8 @@ impl Rendered {
 
     /// The hash that PROJECT records for a file with that text.
     pub fn hash(&self, path: &str, text: &str) -> String {
-        let text = normalized(text);
-        let without_lines = self.lines(path).fold(text, |text, (marker, line)| {
+        let normal = normalized(text);
+        let without_lines = self.lines(path).fold(normal, |text, (marker, line)| {
             match marker.remove(&text, line) {
                 Some(without) => without.into(),
                 None => text,

@@ -22,7 +22,7 @@ use crate::error::{IoError, help_of};
 use crate::layout::VENDORED;
 use crate::plan::{Outcome, Plan, Step};
 
-use document::{Document, File};
+use document::{JsonReport, ReportedFile};
 pub use problem::Problem;
 
 const DONE: Style = AnsiColor::Green.on_default().bold();
@@ -56,7 +56,7 @@ pub struct Report {
     has_diff: bool,
     mode: Mode,
     /// The JSON that [`Report::finish`] prints, if JSON is requested; nothing else is printed then.
-    document: Option<RefCell<Document>>,
+    document: Option<RefCell<JsonReport>>,
 }
 
 impl Report {
@@ -67,7 +67,7 @@ impl Report {
             Color::Never => false,
         };
         let mode = cli.mode();
-        let document = || Document::new(Some(cli.command.name()), mode != Mode::Apply);
+        let document = || JsonReport::new(Some(cli.command.name()), mode != Mode::Apply);
         Self {
             is_coloured: is_coloured(AutoStream::choice(&io::stderr())),
             is_diff_coloured: is_coloured(AutoStream::choice(&io::stdout())),
@@ -82,7 +82,7 @@ impl Report {
         let diff = |step: &Step| self.has_diff.then(|| step.diff());
         if let Some(document) = &self.document {
             let mut document = document.borrow_mut();
-            let file = |step: &Step| File {
+            let file = |step: &Step| ReportedFile {
                 path: step.path.clone(),
                 outcome: step.outcome,
                 diff: diff(step),
@@ -94,10 +94,10 @@ impl Report {
                 .extend((self.mode != Mode::Check).then_some(next));
             return;
         }
-        let diff: String = plan.visible().filter_map(diff).collect();
+        let diffs: String = plan.visible().filter_map(diff).collect();
         self.output(match self.is_diff_coloured {
-            true => painted(&diff),
-            false => diff,
+            true => painted(&diffs),
+            false => diffs,
         });
         let mut text = String::new();
         if self.mode != Mode::Check {
@@ -233,7 +233,7 @@ impl Report {
 
 /// Prints a usage error as JSON, and returns the exit code.
 pub fn usage(error: &clap::Error) -> ExitCode {
-    let mut document = Document::new(None, false);
+    let mut document = JsonReport::new(None, false);
     document.errors = vec![error.into()];
     output(document.to_string().as_bytes());
     ExitCode::from(2)

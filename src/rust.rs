@@ -13,7 +13,7 @@ use std::ops::Range;
 
 use ra_ap_rustc_lexer::{DocStyle, FrontmatterAllowed, LiteralKind, TokenKind, tokenize};
 
-pub use import::{Leaf, Use, UseKind, UseTree};
+pub use import::{Use, UseKind, UseLeaf, UseTree};
 pub use path::Segment;
 
 /// Keywords that may come before a path, and are not part of it.
@@ -255,8 +255,8 @@ impl<'a> Code<'a> {
     /// Whether an outer doc comment is directly before a token.
     pub fn has_doc(&self, at: usize) -> bool {
         let first = self.comments.partition_point(|it| it.next < at);
-        let own = self.comments[first..].iter();
-        let mut own = own.take_while(|it| it.next == at);
+        let following = self.comments[first..].iter();
+        let mut own = following.take_while(|it| it.next == at);
         own.any(|it| it.doc == Some(DocStyle::Outer))
     }
 }

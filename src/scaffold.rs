@@ -171,8 +171,8 @@ pub fn pairs(before: &Project, after: &Project) -> Vec<(Part, Part)> {
             .zip(of_resource(after, new))
     });
     let mut seen = BTreeSet::new();
-    let pairs = pairs.filter(|(old, new)| seen.insert((key(old), key(new))));
-    pairs.collect()
+    let is_first = |(old, new): &(Part, Part)| seen.insert((key(old), key(new)));
+    pairs.filter(is_first).collect()
 }
 
 /// Everything that one resource needs.
@@ -184,8 +184,7 @@ fn of_resource(project: &Project, resource: &Resource) -> Vec<Part> {
     if resource.external().is_some() {
         parts.extend(of_external(project, resource));
     }
-    for name in &resource.controllers {
-        let name = name.as_ref();
+    for name in resource.controllers.iter().map(Option::as_ref) {
         parts.extend(controller::around_controller(project, resource, name));
     }
     parts.extend(webhook::around_webhooks(project, resource));
@@ -195,14 +194,14 @@ fn of_resource(project: &Project, resource: &Resource) -> Vec<Part> {
 /// An identity that does not borrow from its part.
 fn key(part: &Part) -> (String, Option<(ScaffoldMarker, String)>) {
     let (path, line) = part.identity();
-    let line = line.map(|(marker, fragment)| (marker, fragment.to_owned()));
-    (path.to_owned(), line)
+    let owned = line.map(|(marker, fragment)| (marker, fragment.to_owned()));
+    (path.to_owned(), owned)
 }
 
 /// The parts of `all` that are not among `others`.
 pub fn without(all: Vec<Part>, others: &[Part]) -> Vec<Part> {
-    let others: BTreeSet<Identity<'_>> = others.iter().map(Part::identity).collect();
-    let is_new = |part: &Part| !others.contains(&part.identity());
+    let existing: BTreeSet<Identity<'_>> = others.iter().map(Part::identity).collect();
+    let is_new = |part: &Part| !existing.contains(&part.identity());
     all.into_iter().filter(is_new).collect()
 }
 

@@ -56,14 +56,13 @@ pub fn cargo_edit(
 ) -> Result<Vec<String>, CargoError> {
     let folder = tempfile::tempdir().map_err(IoError::at("create", "a temporary folder"))?;
     for (path, text) in files {
-        let path = folder.path().join(path);
-        let parent = path.parent().unwrap_or(folder.path());
+        let copy = folder.path().join(path);
+        let parent = copy.parent().unwrap_or(folder.path());
         fs::create_dir_all(parent).map_err(IoError::at("create", parent))?;
-        fs::write(&path, text).map_err(IoError::at("write", &path))?;
+        fs::write(&copy, text).map_err(IoError::at("write", &copy))?;
     }
     let mut command = Command::new("cargo");
-    let config = root.join(".cargo/config.toml");
-    if let Ok(config) = fs::canonicalize(config) {
+    if let Ok(config) = fs::canonicalize(root.join(".cargo/config.toml")) {
         command.arg("--config").arg(config);
     }
     let status = command
@@ -77,8 +76,8 @@ pub fn cargo_edit(
         let command = arguments.join(" ");
         return Err(CargoError::Edit { command });
     }
-    let read = |path: &&str| {
-        let path = folder.path().join(path);
+    let read = |result: &&str| {
+        let path = folder.path().join(result);
         Ok(fs::read_to_string(&path).map_err(IoError::at("read", &path))?)
     };
     results.iter().map(read).collect()
@@ -144,8 +143,8 @@ pub fn go<E: From<IoError>>(
     let mut last = VecDeque::with_capacity(LAST + 1);
     if let Some(stderr) = child.stderr.take() {
         for line in BufReader::new(stderr).split(b'\n') {
-            let line = line.map_err(IoError::at("read", "the standard error of `go`"))?;
-            let line = String::from_utf8_lossy(&line);
+            let bytes = line.map_err(IoError::at("read", "the standard error of `go`"))?;
+            let line = String::from_utf8_lossy(&bytes);
             if !each(&line) {
                 last.push_back(line.into_owned());
             }
@@ -154,8 +153,8 @@ pub fn go<E: From<IoError>>(
             }
         }
     }
-    let output = child.wait_with_output();
-    let output = output.map_err(IoError::at("read", "the standard output of `go`"))?;
+    let finished = child.wait_with_output();
+    let output = finished.map_err(IoError::at("read", "the standard output of `go`"))?;
     Ok(GoRun {
         is_success: output.status.success(),
         stdout: String::from_utf8_lossy(&output.stdout).into_owned(),

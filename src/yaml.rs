@@ -9,8 +9,8 @@ use serde::Serialize;
 ///
 /// Values are of kbr's own types or JSON, and YAML can represent both.
 pub fn write(value: &impl Serialize) -> String {
-    let text = serde_saphyr::to_string(value).expect("JSON-like values can be written as YAML");
-    let text = without_blanks(text);
+    let written = serde_saphyr::to_string(value).expect("JSON-like values can be written as YAML");
+    let text = without_blanks(written);
     if text.ends_with('\n') {
         text
     } else {

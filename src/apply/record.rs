@@ -107,8 +107,8 @@ impl Record {
             if let Some(name) = &file.temporary
                 && !is_temporary_name(name)
             {
-                let name = name.escape_debug();
-                return Err(format!("`{name}` is not a temporary file of kbr's"));
+                let shown = name.escape_debug();
+                return Err(format!("`{shown}` is not a temporary file of kbr's"));
             }
         }
         Ok(self)
@@ -118,8 +118,8 @@ impl Record {
 impl Recorded {
     fn of(step: &Step, staged: &[Staged], texts: [&Option<String>; 2]) -> Self {
         let [before, after] = texts.map(|text| text.as_deref().map(hash));
-        let staged = staged.iter().find(|it| it.step.path == step.path);
-        let temporary = staged.and_then(|it| it.temporary.as_ref()?.file_name());
+        let own = staged.iter().find(|it| it.step.path == step.path);
+        let temporary = own.and_then(|it| it.temporary.as_ref()?.file_name());
         Self {
             path: step.path.clone(),
             outcome: step.outcome,
@@ -155,8 +155,8 @@ impl Recorded {
 
 /// Whether everything that exists above the file is a folder and not a link.
 fn has_own_folders(root: &Path, path: &str) -> bool {
-    let above = Path::new(path).ancestors().skip(1);
-    let mut above = above.filter(|folder| !folder.as_os_str().is_empty());
+    let ancestors = Path::new(path).ancestors().skip(1);
+    let mut above = ancestors.filter(|folder| !folder.as_os_str().is_empty());
     above.all(|folder| match fs::symlink_metadata(root.join(folder)) {
         Ok(found) => found.is_dir(),
         Err(_) => true,
@@ -175,8 +175,8 @@ fn hash_of(path: &Path) -> Option<Option<String>> {
 /// Writes the record, replacing an existing one.
 pub(super) fn write(root: &Path, record: &Record, undo: &mut Undo) -> Result<(), IoError> {
     let path = root.join(RECORD);
-    let text = serde_json::to_string_pretty(record).map_err(io::Error::from);
-    let text = text.map_err(IoError::at("write", &path))? + "\n";
+    let json = serde_json::to_string_pretty(record).map_err(io::Error::from);
+    let text = json.map_err(IoError::at("write", &path))? + "\n";
     let temporary = write_beside(&path, &text).map_err(IoError::at("write", &path))?;
     undo.temporaries.push(temporary.clone());
     put(&path, Some(&temporary))
@@ -216,8 +216,8 @@ pub fn finish(root: &Path, may_write: bool) -> Result<Option<Finished>, ApplyErr
     }
     for file in left {
         let path = root.join(&file.path);
-        let temporary = file.temporary.as_ref();
-        let temporary = temporary.map(|name| path.with_file_name(name));
+        let name = file.temporary.as_ref();
+        let temporary = name.map(|name| path.with_file_name(name));
         put(&path, temporary.as_deref())?;
     }
     if guard.is_some() {
@@ -227,8 +227,8 @@ pub fn finish(root: &Path, may_write: bool) -> Result<Option<Finished>, ApplyErr
         remove_emptied(root, &root.join(&file.path), &mut Vec::new())?;
     }
     remove(root)?;
-    let files = record.files.into_iter();
-    let files = files.filter(|file| file.before.is_some() || file.after.is_some());
+    let recorded = record.files.into_iter();
+    let files = recorded.filter(|file| file.before.is_some() || file.after.is_some());
     // The texts are not shown.
     let steps = files.map(|file| Step::new(&file.path, Some(""), Some(""), file.outcome));
     Ok(Some(Finished {
@@ -244,12 +244,12 @@ pub fn finish(root: &Path, may_write: bool) -> Result<Option<Finished>, ApplyErr
 fn read(root: &Path) -> Result<Option<Record>, ApplyError> {
     let path = root.join(RECORD);
     let unreadable = |reason: String| ApplyError::RecordUnreadable { reason };
-    let text = match fs::symlink_metadata(&path) {
+    let content = match fs::symlink_metadata(&path) {
         Ok(found) if found.is_file() => read_text(&path)?,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
         _ => return Err(unreadable("it is not a file".to_owned())),
     };
-    let text = text.ok_or_else(|| unreadable("it is not UTF-8".to_owned()))?;
+    let text = content.ok_or_else(|| unreadable("it is not UTF-8".to_owned()))?;
     let record: Record =
         serde_json::from_str(&text).map_err(|error| unreadable(error.to_string()))?;
     record.checked().map(Some).map_err(unreadable)

@@ -49,8 +49,8 @@ pub fn with_hint(mut error: Error) -> Error {
         // The usage would show the argument that clap suggests.
         error.remove(ContextKind::SuggestedArg);
         error.remove(ContextKind::Usage);
-        let hint = ContextValue::StyledStrs(vec![hint.into()]);
-        error.insert(ContextKind::Suggested, hint);
+        let suggested = ContextValue::StyledStrs(vec![hint.into()]);
+        error.insert(ContextKind::Suggested, suggested);
     }
     error
 }

@@ -38,8 +38,8 @@ pub fn old(root: &Path, git_ref: &str) -> Result<Files> {
 
 /// Compares the CRDs after the changes with the old ones.
 pub fn compare(old: &Files, changes: &[Change], tree: &Tree) -> Result<Compared> {
-    let old_crds = old.iter().filter(|(path, _)| is_crd(path));
-    let mut old_crds = documents(old_crds.map(|(path, text)| (&**path, &**text)))?;
+    let old_files = old.iter().filter(|(path, _)| is_crd(path));
+    let mut old_crds = documents(old_files.map(|(path, text)| (&**path, &**text)))?;
     add_stored(&mut old_crds, old.get(PROJECT_FILE));
     let crds = documents(crds(changes, tree).into_iter())?;
     let spent = allowed(old.get(layout::ALLOWED_BREAKS).map(String::as_str)).unwrap_or_default();
@@ -78,8 +78,8 @@ fn add_stored(crds: &mut [Value], project: Option<&String>) {
     };
     for api in project.apis() {
         let name = format!("{}.{}", api.plural, api.qualified_group());
-        let mut crds = crds.iter_mut();
-        if let Some(crd) = crds.find(|crd| crd["metadata"]["name"] == *name) {
+        let is_it = |crd: &&mut Value| crd["metadata"]["name"] == *name;
+        if let Some(crd) = crds.iter_mut().find(is_it) {
             let stored = project.stored_versions(api);
             crd["status"] = json!({ "storedVersions": stored });
         }
@@ -125,8 +125,8 @@ fn allowed(text: Option<&str>) -> Result<BTreeMap<String, String>> {
     let unreadable = |reason: String| AgainstError::AllowedUnreadable { reason };
     let parsed: std::result::Result<Option<BTreeMap<String, String>>, _> =
         serde_yaml::from_str(text.unwrap_or_default());
-    let allowed = parsed.map_err(|error| unreadable(error.to_string()))?;
-    let allowed = allowed.unwrap_or_default();
+    let reasons = parsed.map_err(|error| unreadable(error.to_string()))?;
+    let allowed = reasons.unwrap_or_default();
     let is_empty = |reason: &str| matches!(reason.trim(), "" | "WHY");
     match allowed.iter().find(|(_, reason)| is_empty(reason)) {
         Some((key, _)) => Err(unreadable(format!("`{key}` has no reason")).into()),

@@ -24,8 +24,7 @@ pub fn check_controller(
     let place = Place::of(project, resource);
     for other in &project.resources {
         let existing = Place::of(project, other);
-        for taken in &other.controllers {
-            let taken = taken.as_ref();
+        for taken in other.controllers.iter().map(Option::as_ref) {
             if existing.controller_name(taken) == place.controller_name(name)
                 || existing.controller(taken) == place.controller(name)
                 || existing.controller_test(taken) == place.controller_test(name)
@@ -154,8 +153,8 @@ pub fn refused_admissions(
     let mut errors = Vec::new();
     let others = project.resources.iter().filter(|r| r.gvk() != after.gvk());
     let own = after.webhook_paths().filter(|(it, _)| !wanted.contains(it));
-    let taken = others.flat_map(Resource::webhook_paths).chain(own);
-    let mut taken: Vec<_> = taken.map(|(_, path)| path).collect();
+    let existing = others.flat_map(Resource::webhook_paths).chain(own);
+    let mut taken: Vec<_> = existing.map(|(_, path)| path).collect();
     for &admission in wanted {
         if before.webhooks().has(admission) && !force {
             let gvk = after.gvk();

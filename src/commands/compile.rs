@@ -42,8 +42,8 @@ impl Compiled {
             (project, tree) = load(&run.root, Project::parse)?;
         }
         let types = if has_types {
-            let printed = toolchain::crdgen(&run.root, color, run.mode != Mode::Apply);
-            let printed = printed.map_err(|error| types::explained(error, &tree))?;
+            let output = toolchain::crdgen(&run.root, color, run.mode != Mode::Apply);
+            let printed = output.map_err(|error| types::explained(error, &tree))?;
             Types::of(&project, &printed, &tree)?
         } else {
             Types::default()

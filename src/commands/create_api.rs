@@ -139,8 +139,8 @@ fn own(project: &Project, args: &ApiArgs) -> Result<Resource> {
     if let Some(known) = known {
         check_typed(args, known, "PROJECT")?;
     }
-    let is_namespaced = known.map(|api| !api.is_cluster_scoped());
-    let is_namespaced = is_namespaced.or(args.namespaced).unwrap_or(true);
+    let as_before = known.map(|api| !api.is_cluster_scoped());
+    let is_namespaced = as_before.or(args.namespaced).unwrap_or(true);
     if project.namespaced && !is_namespaced {
         let kind = args.kind.clone();
         return Err(ApiError::ClusterScope { kind }.into());
@@ -219,11 +219,11 @@ fn image(args: &ApiArgs) -> Option<Image> {
 /// The error if neither part is requested, with the options that excluded them; there are none if the user
 /// answered questions.
 fn nothing_wanted(args: &ApiArgs) -> ApiError {
-    let typed = [
+    let options = [
         (args.resource, "`--resource=false`"),
         (args.controller, "`--controller=false`"),
     ];
-    let typed = typed.into_iter().filter(|(typed, _)| typed.is_some());
+    let typed = options.into_iter().filter(|(value, _)| value.is_some());
     ApiError::NothingWanted {
         typed: typed.map(|(_, option)| option).collect(),
     }

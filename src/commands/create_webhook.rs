@@ -28,11 +28,11 @@ pub fn plan(
     crd: Option<&str>,
     tree: &Tree,
 ) -> Result<Wanted> {
-    let typed = [
+    let options = [
         (Admission::Defaulting, args.defaulting),
         (Admission::Validation, args.programmatic_validation),
     ];
-    let typed = typed.into_iter().filter(|(_, is_wanted)| *is_wanted);
+    let typed = options.into_iter().filter(|(_, is_wanted)| *is_wanted);
     let wanted: Vec<Admission> = typed.map(|(admission, _)| admission).collect();
     if wanted.is_empty() && !args.conversion {
         return Err(WebhookError::NothingWanted.into());
@@ -48,8 +48,8 @@ pub fn plan(
         false => Vec::new(),
     };
     let existing = project.clone();
-    let old_hub = other_hub(&existing, &before);
-    let old_hub = old_hub.filter(|_| args.conversion && refused.is_empty());
+    let other = other_hub(&existing, &before);
+    let old_hub = other.filter(|_| args.conversion && refused.is_empty());
     if let Some(old) = old_hub {
         project = hub::moved(&project, old, &before);
         before = resource(&project, args)?;
@@ -74,7 +74,7 @@ pub fn plan(
     }
     let mut changes = added(&project, &scaffold::of(&existing), &rewritten, args.force);
     if let Some(old) = old_hub {
-        let files = hub::Files::of(&existing, &mut project, [old, &after], tree);
+        let files = hub::HubChanges::of(&existing, &mut project, [old, &after], tree);
         let moves = |change: &Change| {
             matches!(change, Change::Create { .. }) && files.moved.contains(change.path())
         };
@@ -125,10 +125,10 @@ fn resource(project: &Project, args: &WebhookArgs) -> Result<Resource> {
     };
     let options = core.options();
     let has_webhooks = core.has_webhooks;
-    let core = Resource::core(core).map_err(Error::name("--kind"))?;
+    let new = Resource::core(core).map_err(Error::name("--kind"))?;
     if !has_webhooks {
         return Err(WebhookError::ControllersAlone {
-            gvk: core.gvk(),
+            gvk: new.gvk(),
             create: format!(
                 "kbr create api {options} --kind {} --resource=false",
                 args.kind
@@ -136,10 +136,10 @@ fn resource(project: &Project, args: &WebhookArgs) -> Result<Resource> {
         }
         .into());
     }
-    let existing = project.resources.iter().find(|it| it.gvk() == core.gvk());
-    let core = existing.cloned().unwrap_or(core);
-    check_beside(project, &core)?;
-    Ok(core)
+    let existing = project.resources.iter().find(|it| it.gvk() == new.gvk());
+    let resource = existing.cloned().unwrap_or(new);
+    check_beside(project, &resource)?;
+    Ok(resource)
 }
 
 /// The error for an unknown type: where else the kind exists, and how to create the requested type.

@@ -58,11 +58,11 @@ pub fn webhook(project: Project, args: &DeleteWebhookArgs, tree: &Tree) -> Resul
         webhooks.conversion = !webhooks.spoke.is_empty();
     }
     let is_any_left = webhooks.conversion || webhooks.has_admission();
-    let after = Resource {
+    let changed = Resource {
         webhooks: is_any_left.then_some(webhooks),
         ..resource.clone()
     };
-    let mut after = with(&project, after);
+    let mut after = with(&project, changed);
     let (changes, mut warnings) = unneeded(&project, &mut after, &args.of, tree);
     warnings.extend(cluster::of_webhooks(&project, &after));
     if args.conversion {
@@ -91,9 +91,9 @@ pub fn controller(project: Project, args: &DeleteControllerArgs, tree: &Tree) ->
         }
         .into());
     }
-    let mut after = resource;
-    after.controllers.retain(|it| it != name);
-    let mut after = with(&project, after);
+    let mut changed = resource;
+    changed.controllers.retain(|it| it != name);
+    let mut after = with(&project, changed);
     let (changes, warnings) = unneeded(&project, &mut after, &args.of, tree);
     Ok(Wanted::of(after, changes, warnings))
 }
@@ -101,13 +101,13 @@ pub fn controller(project: Project, args: &DeleteControllerArgs, tree: &Tree) ->
 /// The project with `resource` instead of its old state. A type that is not the project's own is listed only
 /// while it has webhooks or controllers.
 fn with(project: &Project, resource: Resource) -> Project {
-    let mut project = project.clone();
+    let mut after = project.clone();
     if resource.is_used() {
-        project.upsert(resource);
+        after.upsert(resource);
     } else {
-        project.resources.retain(|it| it.gvk() != resource.gvk());
+        after.resources.retain(|it| it.gvk() != resource.gvk());
     }
-    project
+    after
 }
 
 /// The changes from the scaffold of `before` to that of `after`, and warnings about what stays.
@@ -155,8 +155,8 @@ fn refused(project: &Project, resource: &Resource, tree: &Tree) -> Vec<DeleteErr
     if !resource.is_own() {
         let names = resource.controllers.iter();
         let controllers = names.map(|name| delete_controller(resource, name.as_ref()));
-        let webhooks = resource.webhooks.iter();
-        let webhooks = webhooks.map(|webhooks| delete_webhook(resource, webhooks));
+        let existing = resource.webhooks.iter();
+        let webhooks = existing.map(|it| delete_webhook(resource, it));
         let commands = webhooks.chain(controllers).collect();
         return vec![DeleteError::NotOwn { gvk, commands }];
     }
@@ -202,8 +202,8 @@ fn refused(project: &Project, resource: &Resource, tree: &Tree) -> Vec<DeleteErr
 }
 
 fn delete_controller(resource: &Resource, name: Option<&ControllerName>) -> String {
-    let name = name.map_or_else(String::new, |name| format!(" --controller-name {name}"));
-    format!("kbr delete controller {}{name}", named(resource))
+    let option = name.map_or_else(String::new, |name| format!(" --controller-name {name}"));
+    format!("kbr delete controller {}{option}", named(resource))
 }
 
 fn delete_webhook(resource: &Resource, webhooks: &Webhooks) -> String {
@@ -222,15 +222,15 @@ fn types(webhooks: &Webhooks) -> String {
 /// The errors for requested webhooks that do not exist.
 fn absent(project: &Project, resource: &Resource, args: &DeleteWebhookArgs) -> Vec<DeleteError> {
     let (gvk, webhooks) = (|| resource.gvk().to_string(), resource.webhooks());
-    let wanted = [
+    let options = [
         (args.defaulting, Admission::Defaulting),
         (args.programmatic_validation, Admission::Validation),
     ];
-    if wanted.iter().all(|(is_wanted, _)| !is_wanted) && !args.conversion {
+    if options.iter().all(|(is_wanted, _)| !is_wanted) && !args.conversion {
         let options = types(&webhooks);
         return vec![DeleteError::NothingWanted { options }];
     }
-    let wanted = wanted.into_iter().filter(|(is_wanted, _)| *is_wanted);
+    let wanted = options.into_iter().filter(|(is_wanted, _)| *is_wanted);
     let mut errors: Vec<DeleteError> = wanted
         .filter(|(_, admission)| !webhooks.has(*admission))
         .map(|(_, admission)| DeleteError::NoAdmission {

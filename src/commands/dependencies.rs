@@ -58,9 +58,9 @@ pub fn change(root: &Path, before: &Project, mut wanted: Wanted, tree: &Tree) ->
 
 /// The manifest without that dependency, if it has it: `cargo remove` would also remove profiles.
 fn without(manifest: &str, name: &str) -> Option<String> {
-    let mut manifest: Manifest = manifest.parse().ok()?;
-    let is_found = manifest.remove(&[name.to_owned()]);
-    is_found.then(|| manifest.to_string())
+    let mut parsed: Manifest = manifest.parse().ok()?;
+    let is_found = parsed.remove(&[name.to_owned()]);
+    is_found.then(|| parsed.to_string())
 }
 
 /// Runs cargo with `manifest` as the manifest, and returns the manifest and the lock file as changes.
@@ -87,14 +87,14 @@ fn run(
     arguments: &[&str],
     results: &[&str],
 ) -> Result<Vec<String>> {
-    let files = files.iter().filter_map(|(path, text)| {
+    let needed = files.iter().filter_map(|(path, text)| {
         let is_cargos = [MANIFEST, PATH].iter().any(|it| path.ends_with(it));
         // Cargo checks that targets exist, but does not read them.
         let is_target = path.ends_with(".rs");
         (is_cargos || is_target).then_some((*path, if is_cargos { *text } else { "" }))
     });
-    let files: Vec<(&str, &str)> = files.collect();
-    Ok(toolchain::cargo_edit(root, &files, arguments, results)?)
+    let copies: Vec<(&str, &str)> = needed.collect();
+    Ok(toolchain::cargo_edit(root, &copies, arguments, results)?)
 }
 
 /// Why the project cannot use the types of the crate, if it cannot.
@@ -122,11 +122,9 @@ fn misfit(module: &CrateSpec, changes: &[Change], tree: &Tree) -> Result<Option<
 /// A file of the project that refers to the crate and is not removed.
 fn user_of<'a>(module: &CrateSpec, changes: &[Change], tree: &'a Tree) -> Option<&'a str> {
     let name = module.name().replace('-', "_");
-    let sources = moves::sources(tree);
-    let mut sources = sources
-        .into_iter()
-        .filter(|(path, _)| path.ends_with(".rs"));
-    sources.find_map(|(path, text)| {
+    let sources = moves::sources(tree).into_iter();
+    let mut of_rust = sources.filter(|(path, _)| path.ends_with(".rs"));
+    of_rust.find_map(|(path, text)| {
         (!is_removed(path, changes) && has_word(text, &name)).then_some(path)
     })
 }

@@ -121,13 +121,13 @@ fn warnings(changes: &[Change], tree: &Tree) -> Vec<String> {
             _ => None,
         })
         .collect();
-    let others = tree.files().filter(|(path, _)| {
+    let texts = tree.files().filter(|(path, _)| {
         !path.ends_with(".rs") && *path != PROJECT_FILE && !layout::is_vendored(path)
     });
-    let others = others.filter(|(path, _)| *path != layout::RBAC_KUSTOMIZATION);
+    let others = texts.filter(|(path, _)| *path != layout::RBAC_KUSTOMIZATION);
     others
         .filter_map(|(path, text)| {
-            let old = moved.iter().find(|old| text.contains(**old))?;
+            let old = moved.iter().find(|it| text.contains(**it))?;
             Some(format!("`{path}` still names `{old}`, which has moved"))
         })
         .collect()

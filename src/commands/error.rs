@@ -91,11 +91,11 @@ impl Error {
 
     /// Combines `errors` into one, if there are any.
     pub fn all<E: Into<Self>>(errors: impl IntoIterator<Item = E>) -> Result<()> {
-        let mut errors: Vec<Self> = errors.into_iter().map(E::into).collect();
-        match errors.len() {
+        let mut all: Vec<Self> = errors.into_iter().map(E::into).collect();
+        match all.len() {
             0 => Ok(()),
-            1 => Err(errors.remove(0)),
-            _ => Err(Self::Several { errors }),
+            1 => Err(all.remove(0)),
+            _ => Err(Self::Several { errors: all }),
         }
     }
 }

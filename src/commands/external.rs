@@ -77,13 +77,13 @@ pub fn find(
     if let Some(existing) = existing {
         check_same(existing, args)?;
     }
-    let Some(crd) = crd else {
+    let Some(text) = crd else {
         return match existing {
             Some(_) => Ok(found(existing)),
             None => Err(ExternalError::NoCrd { gvk }.into()),
         };
     };
-    let crd = look_up(gvk, args, crd)?;
+    let crd = look_up(gvk, args, text)?;
     let new = Resource {
         origin: Origin::External(External {
             domain: domain.cloned(),

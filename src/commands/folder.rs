@@ -72,12 +72,12 @@ pub fn load(
             Ok((read(project, &tree)?, tree))
         }
         Some(other) => {
-            let reason = match other {
+            let problem = match other {
                 Entry::Folder => "it is a folder",
                 Entry::Link => "it is a symbolic link, which may lead out of the project",
                 _ => "it is not a text file",
             };
-            let reason = reason.to_owned();
+            let reason = problem.to_owned();
             Err(ProjectError::Unreadable { reason }.into())
         }
         None => {

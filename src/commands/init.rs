@@ -30,7 +30,7 @@ fn warnings(changes: &[Change], tree: &Tree) -> Vec<String> {
         let Change::Keep { path, text } = change else {
             return None;
         };
-        let theirs = tree.text(path).filter(|theirs| theirs != text)?;
+        let theirs = tree.text(path).filter(|it| it != text)?;
         match path.as_str() {
             LICENSE => Some(
                 "`LICENSE` is kept, but Cargo.toml, README.md and the headers say Apache-2.0: \
@@ -47,6 +47,5 @@ fn warnings(changes: &[Change], tree: &Tree) -> Vec<String> {
 
 fn ignores_target(line: &str) -> bool {
     let pattern = line.trim().trim_start_matches("**/");
-    let pattern = pattern.trim_end_matches("/**").trim_matches('/');
-    pattern == "target"
+    pattern.trim_end_matches("/**").trim_matches('/') == "target"
 }

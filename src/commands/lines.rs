@@ -6,7 +6,7 @@ use crate::commands::error::Result;
 use crate::marker::ScaffoldMarker;
 
 /// A line above a marker, before and after.
-pub struct Line {
+pub struct RenamedLine {
     pub marker: ScaffoldMarker,
     pub old: String,
     pub new: String,
@@ -14,34 +14,35 @@ pub struct Line {
 
 /// Renames these lines in a file, and sorts them by their new names if kbr had sorted the old ones. In Rust
 /// files, `text` already has the new names.
-pub fn in_order(path: &str, was: &str, text: &str, lines: &[Line]) -> Result<String> {
-    let mut text = text.to_owned();
+pub fn in_order(path: &str, was: &str, text: &str, lines: &[RenamedLine]) -> Result<String> {
+    let mut sorted = text.to_owned();
     let mut taken = Vec::new();
     for line in lines {
         if !is_movable(path, was, line) {
-            let lines = text.split_inclusive('\n');
+            let lines = sorted.split_inclusive('\n');
             let renamed = lines.map(|it| match it.trim() == line.old {
                 true => it.replace(&line.old, &line.new),
                 false => it.to_owned(),
             });
-            text = renamed.collect();
+            sorted = renamed.collect();
             continue;
         }
         let mut names = [&line.old, &line.new].into_iter();
-        if let Some(without) = names.find_map(|name| line.marker.remove(&text, name)) {
-            text = without;
+        if let Some(without) = names.find_map(|name| line.marker.remove(&sorted, name)) {
+            sorted = without;
             taken.push(line);
         }
     }
     for line in taken {
-        text = line.marker.insert(path, &text, &line.new)?.unwrap_or(text);
+        let inserted = line.marker.insert(path, &sorted, &line.new)?;
+        sorted = inserted.unwrap_or(sorted);
     }
-    Ok(text)
+    Ok(sorted)
 }
 
 /// Whether the line is where kbr would put it, without an attribute or a doc comment above it, which would
 /// have to move along.
-fn is_movable(path: &str, was: &str, line: &Line) -> bool {
+fn is_movable(path: &str, was: &str, line: &RenamedLine) -> bool {
     let Some(without) = line.marker.remove(was, &line.old) else {
         return false;
     };
@@ -92,8 +93,8 @@ fn blocks<'a>(old: &'a str, new: &'a str, with_imports: bool) -> Vec<(Vec<&'a st
     for op in diff.ops().iter().filter(|op| op.tag() == DiffTag::Replace) {
         let (old, new) = (&olds[op.old_range()], &news[op.new_range()]);
         if old.len() == new.len() {
-            let pairs = old.iter().zip(new);
-            let pairs = pairs.filter(|(old, _)| !is_import(old));
+            let both = old.iter().zip(new);
+            let pairs = both.filter(|(old, _)| !is_import(old));
             blocks.extend(pairs.map(|(old, new)| (vec![*old], vec![*new])));
         } else if !old.iter().any(|line| is_import(line)) {
             blocks.push((old.to_vec(), new.to_vec()));

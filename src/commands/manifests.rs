@@ -50,11 +50,10 @@ pub fn from_markers(project: &Project, tree: &Tree) -> Result<FromMarkers> {
         true => Watched::read(tree.text(layout::MANAGER), &namespace).map(Some),
         false => Ok(None),
     };
-    let roles = match watched {
+    let roles = or_errors(match watched {
         Ok(watched) => rbac::roles(&markers, &namespace, watched.as_ref()),
         Err(wrong) => Err(vec![wrong]),
-    };
-    let roles = or_errors(roles);
+    });
     let webhooks = or_errors(webhook::configurations(&markers));
     errors.extend(grants::taken(tree, &markers, &roles));
     if errors.is_empty() {
@@ -106,8 +105,8 @@ pub fn plan(
     files.extend(webhooks.map(|text| (layout::WEBHOOK_MANIFESTS.to_owned(), text)));
     files.extend(migrations);
     let changes = changes(files, tree);
-    let warnings = followers.into_iter().flatten();
-    let warnings = warnings
+    let of_scopes = followers.into_iter().flatten();
+    let warnings = of_scopes
         .chain(of_types)
         .chain(to_migrate)
         .chain(of_roles)
@@ -125,10 +124,8 @@ pub fn plan(
 
 /// All files as changes, and a `Remove` for each generated file that nothing produces any more.
 fn changes(files: Vec<(String, String)>, tree: &Tree) -> Vec<Change> {
-    let files = files.into_iter();
-    let mut changes: Vec<Change> = files
-        .map(|(path, text)| Change::Generate { path, text })
-        .collect();
+    let generate = |(path, text)| Change::Generate { path, text };
+    let mut changes: Vec<Change> = files.into_iter().map(generate).collect();
     let is_ours = |path: &str| {
         let mut folders = [layout::CRD_BASES, layout::STORAGE_MIGRATION].into_iter();
         [layout::WEBHOOK_MANIFESTS, layout::STATE_METRICS].contains(&path)

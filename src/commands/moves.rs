@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 
 use crate::layout::{self, Folder, Place};
-use crate::modules::{self, Crate, Declaration, Move, MoveError, Moved};
+use crate::modules::{self, Crate, Move, MoveError, Moved, MovedDeclaration};
 use crate::project::Project;
 use crate::scaffold;
 use crate::tree::Tree;
@@ -155,16 +155,16 @@ pub fn declaration<'a>(moved: &'a Moved, path: &str, line: &str) -> Option<&'a s
 
 /// The name of the module that a line declares.
 fn name(line: &str) -> &str {
-    let line = line.trim().trim_end_matches(';');
-    line.rsplit(' ').next().unwrap_or_default()
+    let declaration = line.trim().trim_end_matches(';');
+    declaration.rsplit(' ').next().unwrap_or_default()
 }
 
 /// The file that must contain a declaration.
-fn file_of(declaration: &Declaration) -> String {
+fn file_of(declaration: &MovedDeclaration) -> String {
     let root = &declaration.root;
     if declaration.parent.is_empty() {
         return root.clone();
     }
-    let folder = root.rsplit_once('/').map_or("", |(folder, _)| folder);
+    let folder = root.rsplit_once('/').map_or("", |(above, _)| above);
     format!("{folder}/{}.rs", declaration.parent.replace("::", "/"))
 }

@@ -26,8 +26,8 @@ pub fn generated(tree: &Tree) -> Option<&str> {
 
 /// The reference of these types; `None` if there are none.
 pub fn reference(crds: &[CrdDocument], tree: &Tree) -> Option<String> {
-    let is_sample = |path: &str| path.starts_with(layout::SAMPLES) && path.ends_with(".yaml");
-    let samples = tree.files().filter(|(path, _)| is_sample(path));
-    let samples: Vec<_> = samples.collect();
+    let is_sample =
+        |(path, _): &(&str, &str)| path.starts_with(layout::SAMPLES) && path.ends_with(".yaml");
+    let samples: Vec<_> = tree.files().filter(is_sample).collect();
     docs::reference(crds, &samples, &envtest::DEFAULT.to_string())
 }

@@ -35,22 +35,22 @@ type Requested = (Project, Words, Vec<String>);
 
 /// The project with the new name, and the changes to its files.
 pub fn plan(project: &Project, args: &Rename, tree: &Tree, format: Format<'_>) -> Result<Wanted> {
-    let project = &storage::remembered(project, tree);
+    let before = &storage::remembered(project, tree);
     let (mut after, mut words, of_cluster) = match args {
-        Rename::Kind(args) => kind::requested(project, args)?,
-        Rename::Version(args) => version::requested(project, args)?,
-        Rename::Group(args) => group::requested(project, args)?,
+        Rename::Kind(args) => kind::requested(before, args)?,
+        Rename::Version(args) => version::requested(before, args)?,
+        Rename::Group(args) => group::requested(before, args)?,
     };
     check_types(&words, tree)?;
-    let both = changed(project, &after);
-    let names = both.flat_map(|(old, new)| webhook_names([(project, old), (&after, new)]));
+    let both = changed(before, &after);
+    let names = both.flat_map(|(old, new)| webhook_names([(before, old), (&after, new)]));
     words.webhooks = names.collect();
-    let crds = crds(project, &after, tree);
-    let pairs = scaffold::pairs(project, &after);
-    let mut renamed = Renamed::of(project, &after, &words, &pairs, Vec::new(), tree)?;
+    let crds = crds(before, &after, tree);
+    let pairs = scaffold::pairs(before, &after);
+    let mut renamed = Renamed::of(before, &after, &words, &pairs, Vec::new(), tree)?;
     let mut changes = renamed.changes(&mut after, tree, format);
     changes.extend(crds);
-    let mut warnings = renamed.left(project, &words, tree);
+    let mut warnings = renamed.left(before, &words, tree);
     warnings.extend(of_cluster);
     Ok(Wanted::of(after, changes, warnings))
 }
@@ -122,8 +122,8 @@ fn refused(before: &Project, after: &Project, beside: &Project) -> Result<()> {
             }
         }
         let webhooks = new.webhooks();
-        let wanted = Admission::ALL.into_iter().filter(|it| webhooks.has(*it));
-        let wanted: Vec<Admission> = wanted.collect();
+        let mut wanted = Admission::ALL.to_vec();
+        wanted.retain(|it| webhooks.has(*it));
         let refused = beside::refused_admissions(after, old, new, &wanted, true);
         errors.extend(refused);
     }
@@ -134,8 +134,8 @@ fn refused(before: &Project, after: &Project, beside: &Project) -> Result<()> {
 fn cannot_be(errors: &[Error]) -> Result<()> {
     let mut reasons: Vec<String> = errors.iter().map(Error::to_string).collect();
     reasons.dedup();
-    let reasons = reasons.into_iter();
-    Error::all(reasons.map(|reason| RenameError::CannotBe { reason }))
+    let refusal = |reason| RenameError::CannotBe { reason };
+    Error::all(reasons.into_iter().map(refusal))
 }
 
 #[cfg(test)]

@@ -19,10 +19,10 @@ use crate::plan::{Change, is_generated};
 use crate::project::{PROJECT_FILE, Project, Resource};
 use crate::scaffold::{self, Part};
 use crate::tree::Tree;
-use around::Around;
+use around::Surroundings;
 
 /// The new path and text of each file, by its old path.
-type Files = BTreeMap<String, (String, String)>;
+type RenamedFiles = BTreeMap<String, (String, String)>;
 
 /// A file of the scaffold: its path and text before and after.
 type Pair = [(String, String); 2];
@@ -39,7 +39,7 @@ pub fn changed<'a>(
 
 /// The files of a project whose model changes.
 pub struct Renamed {
-    files: Files,
+    files: RenamedFiles,
     /// Old and new path of each file of the scaffold that moves, whether it exists or not.
     places: Vec<(String, String)>,
     /// Changes that add and remove modules and lines.
@@ -63,14 +63,14 @@ impl Renamed {
             path != PROJECT_FILE && !layout::is_vendored(path) && !is_generated(text)
         };
         let texts = tree.files().filter(|(path, text)| is_ours(path, text));
-        let mut files: Files = texts
+        let mut files: RenamedFiles = texts
             .map(|(path, text)| (path.to_owned(), (path.to_owned(), text.to_owned())))
             .collect();
         for file in &moved.files {
             files.insert(file.from.clone(), (file.to.clone(), file.text.clone()));
         }
-        let types = changed(before, after).map(|(old, _)| Place::of(before, old).types());
-        let types: BTreeSet<String> = types.collect();
+        let paths = changed(before, after).map(|(old, _)| Place::of(before, old).types());
+        let types: BTreeSet<String> = paths.collect();
         let is_rust = |path: &str| path.ends_with(".rs") && sources.contains_key(path);
         for (path, (_, text)) in files.iter_mut().filter(|(path, _)| is_rust(path)) {
             *text = words.in_code(text, types.contains(path));
@@ -98,13 +98,13 @@ impl Renamed {
                 places.push((old_path, new_path));
             }
         }
-        let around = Around::of(pairs, before, after, &files);
-        for (path, lines) in &around.renamed {
+        let surroundings = Surroundings::of(pairs, before, after, &files);
+        for (path, lines) in &surroundings.renamed {
             if let (Some(was), Some((_, text))) = (tree.text(path), files.get_mut(path)) {
                 *text = lines::in_order(path, was, text, lines)?;
             }
         }
-        let around = around.changes((before, after), &places, &moved, &mut files)?;
+        let around = surroundings.changes((before, after), &places, &moved, &mut files)?;
         Ok(Self {
             files,
             places,
@@ -155,8 +155,8 @@ impl Renamed {
             let names = words.left_in(text).into_iter();
             names.map(move |(name, lines)| {
                 let word = if lines.len() == 1 { "line" } else { "lines" };
-                let lines = join(&lines, ", ", usize::to_string);
-                format!("`{path}` still has the name `{name}` in {word} {lines}")
+                let numbers = join(&lines, ", ", usize::to_string);
+                format!("`{path}` still has the name `{name}` in {word} {numbers}")
             })
         });
         left.collect()

@@ -98,8 +98,8 @@ impl<'a> Run<'a> {
             warnings.extend(vendored::warnings(tree));
             warnings.extend(folder::older(tree));
         }
-        let next = from_here(&self.root, next);
-        self.report.plan(plan, warnings, next);
+        self.report
+            .plan(plan, warnings, from_here(&self.root, next));
     }
 }
 
@@ -108,10 +108,10 @@ pub fn resolve(changes: Vec<Change>, project: Option<Project>, tree: &Tree) -> R
     let Some(project) = project else {
         return Ok(plan);
     };
-    let old = tree.text(PROJECT_FILE);
-    let old = old.and_then(|text| Project::parse_earlier(text).ok());
-    let old = old.and_then(|old| folder::read(old, tree).ok());
-    let old = old.map(|old| scaffold::rendered(&old)).unwrap_or_default();
+    let text = tree.text(PROJECT_FILE);
+    let earlier = text.and_then(|text| Project::parse_earlier(text).ok());
+    let before = earlier.and_then(|earlier| folder::read(earlier, tree).ok());
+    let old = before.as_ref().map(scaffold::rendered).unwrap_or_default();
     let new = scaffold::rendered(&project);
     Ok(plan.seal(project, tree, [&old, &new])?)
 }

@@ -86,8 +86,8 @@ pub fn migrations(project: &Project, tree: &Tree) -> (Vec<(String, String)>, Vec
     let (mut files, mut warnings) = (Vec::new(), Vec::new());
     for api in project.apis().filter(|api| api.is_stored()) {
         let versions = project.stored_versions(api);
-        let older = versions.iter().filter(|version| **version != api.version);
-        let older: Vec<&str> = older.map(Version::as_str).collect();
+        let others = versions.iter().filter(|version| **version != api.version);
+        let older: Vec<&str> = others.map(Version::as_str).collect();
         if older.is_empty() {
             continue;
         }

@@ -30,18 +30,17 @@ pub fn kubernetes_own(
 ) -> String {
     let Some(group) = group else {
         let meant = CoreType::all_of_kind(kind).find(|it| is_suitable(it));
-        let options = meant.map(CoreType::options);
-        return options.map_or_else(String::new, |options| {
-            format!(", or type `{options}` for Kubernetes' own")
+        return meant.map_or_else(String::new, |meant| {
+            format!(", or type `{}` for Kubernetes' own", meant.options())
         });
     };
-    let kinds = CoreType::of_version(group, version).filter(|it| is_suitable(it));
-    let kinds: Vec<&str> = kinds.map(|it| it.kind).collect();
+    let suitable = CoreType::of_version(group, version).filter(|it| is_suitable(it));
+    let kinds: Vec<&str> = suitable.map(|it| it.kind).collect();
     if kinds.is_empty() {
         return String::new();
     }
-    let kinds = kinds.join(", ");
-    format!(", or name one of Kubernetes' own after `--kind`: {kinds}")
+    let list = kinds.join(", ");
+    format!(", or name one of Kubernetes' own after `--kind`: {list}")
 }
 
 /// The options for a type.

@@ -79,9 +79,9 @@ pub fn crdgen(project: &Project, tree: &Tree, next: &'static str) -> Option<Want
 fn declared(tree: &Tree) -> (Vec<Declared>, Vec<Remark>) {
     let [api, _] = layout::SOURCES;
     let files = tree.files();
-    let files = files.filter(|(path, _)| path.starts_with(api) && path.ends_with(".rs"));
+    let sources = files.filter(|(path, _)| path.starts_with(api) && path.ends_with(".rs"));
     let (types, remarks): (Vec<_>, Vec<_>) =
-        files.map(|(path, text)| source::scan(path, text)).unzip();
+        sources.map(|(path, text)| source::scan(path, text)).unzip();
     let (types, mut remarks) = (types.concat(), remarks.concat());
     remarks.extend(source::open_keys(&types));
     (types, remarks)
@@ -91,8 +91,8 @@ fn declared(tree: &Tree) -> (Vec<Declared>, Vec<Remark>) {
 pub fn explained(error: CargoError, tree: &Tree) -> Error {
     let (types, _) = declared(tree);
     let endless = source::endless(&types).into_iter();
-    let named = endless.map(|one| format!("`{}` in {}:{}", one.name, one.path, one.line));
-    let named: Vec<String> = named.collect();
+    let places = endless.map(|one| format!("`{}` in {}:{}", one.name, one.path, one.line));
+    let named: Vec<String> = places.collect();
     match error {
         CargoError::Crashed if !named.is_empty() => ManifestsError::EndlessTypes(named).into(),
         error => error.into(),

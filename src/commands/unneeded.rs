@@ -19,7 +19,7 @@ use crate::tree::Tree;
 const CRD_FOLDER: &str = "- ../crd";
 
 /// A line above a marker.
-struct Line {
+struct InsertedLine {
     path: String,
     marker: ScaffoldMarker,
     fragment: String,
@@ -28,7 +28,7 @@ struct Line {
 /// The parts that are no longer needed, compared with the files.
 pub struct Unneeded<'a> {
     files: BTreeSet<String>,
-    lines: Vec<Line>,
+    lines: Vec<InsertedLine>,
     tree: &'a Tree,
     /// Files that stay because their owner edited them.
     edited: BTreeSet<String>,
@@ -49,7 +49,7 @@ impl<'a> Unneeded<'a> {
         for Part { path, what } in scaffold::without(scaffold::of(before), &scaffold::of(after)) {
             match what {
                 What::File(_) | What::Given => drop(unneeded.files.insert(path)),
-                What::Line { marker, fragment } => unneeded.lines.push(Line {
+                What::Line { marker, fragment } => unneeded.lines.push(InsertedLine {
                     path,
                     marker,
                     fragment,
@@ -77,8 +77,8 @@ impl<'a> Unneeded<'a> {
             text.is_some_and(|text| !rendered.is_unedited(path, text))
         };
         let edited: BTreeSet<String> = self.files.iter().filter(is_edited).cloned().collect();
-        let alive = edited.iter().filter(|path| self.has_others(path));
-        let mut alive: BTreeSet<String> = alive.cloned().collect();
+        let needed = edited.iter().filter(|path| self.has_others(path));
+        let mut alive: BTreeSet<String> = needed.cloned().collect();
         // A module that declares a module that stays is needed too.
         loop {
             let names_one = |path: &str| self.lines_of(path).any(|line| names_any(line, &alive));
@@ -95,7 +95,7 @@ impl<'a> Unneeded<'a> {
         self.tree.entry(path).is_some()
     }
 
-    fn lines_of(&self, path: &str) -> impl Iterator<Item = &Line> {
+    fn lines_of(&self, path: &str) -> impl Iterator<Item = &InsertedLine> {
         self.lines.iter().filter(move |line| line.path == path)
     }
 
@@ -146,7 +146,7 @@ impl<'a> Unneeded<'a> {
         self.edited.contains(path) || self.alive.contains(path)
     }
 
-    fn is_to_take_out(&self, line: &Line) -> bool {
+    fn is_to_take_out(&self, line: &InsertedLine) -> bool {
         let is_removed = self.files.contains(&line.path) && !self.stays(&line.path);
         self.exists(&line.path) && !is_removed && !names_any(line, &self.alive)
     }
@@ -191,7 +191,7 @@ impl<'a> Unneeded<'a> {
 }
 
 /// Whether a line refers to one of these files.
-fn names_any(line: &Line, files: &BTreeSet<String>) -> bool {
+fn names_any(line: &InsertedLine, files: &BTreeSet<String>) -> bool {
     named(&line.path, &line.fragment).is_some_and(|file| files.contains(&file))
 }
 

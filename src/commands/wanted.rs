@@ -50,10 +50,8 @@ pub fn create(path: impl Into<String>, text: String, force: bool) -> Change {
 /// again.
 pub fn added(project: &Project, before: &[Part], rewritten: &[Part], force: bool) -> Vec<Change> {
     let new = scaffold::without(scaffold::of(project), before);
-    let again = rewritten.iter().filter(|part| {
-        let mut new = new.iter();
-        !new.any(|new| new.identity() == part.identity())
-    });
+    let is_old = |part: &&Part| !new.iter().any(|it| it.identity() == part.identity());
+    let again = rewritten.iter().filter(is_old);
     let all = new.iter().chain(again);
     all.filter_map(|part| part.change(project, force)).collect()
 }
@@ -77,8 +75,8 @@ pub fn rewrite(path: &str, text: String) -> Change {
 
 /// Whether one of these changes removes a file.
 pub fn is_removed(path: &str, changes: &[Change]) -> bool {
-    let mut changes = changes.iter();
-    changes.any(|change| matches!(change, Change::Remove { path: it } if it == path))
+    let removes = |change: &Change| matches!(change, Change::Remove { path: it } if it == path);
+    changes.iter().any(removes)
 }
 
 /// The change that removes a file that `kbr manifests` generated and would not generate again.

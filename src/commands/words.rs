@@ -77,8 +77,8 @@ impl Words {
                 match pair.and_then(|pair| renamed(pair, &literal)) {
                     Some(one) => all.push(one),
                     None => {
-                        let names = path(&literal.text, literal.range.start);
-                        let names = names.into_iter().flatten();
+                        let segments = path(&literal.text, literal.range.start);
+                        let names = segments.into_iter().flatten();
                         all.extend(names.filter_map(|it| self.identifier(&it)));
                     }
                 }

@@ -62,10 +62,10 @@ impl Index {
     /// Skips prereleases, which nobody can request.
     fn parse(url: &str, bytes: &[u8]) -> Result<Self, EnvtestError> {
         #[derive(Deserialize)]
-        struct Document {
+        struct IndexFile {
             releases: BTreeMap<String, BTreeMap<String, Archive>>,
         }
-        let document: Document =
+        let document: IndexFile =
             serde_yaml::from_slice(bytes).map_err(|error| EnvtestError::Index {
                 url: url.to_owned(),
                 // It may contain a whole page if a proxy responds with one.
@@ -124,8 +124,8 @@ impl Archive {
         let (mut file, path) = work.file("archive.tar.gz")?;
         let (mut hash, mut done) = (Sha512::new(), 0);
         let unreadable = |source| broke_off(&self.url, source);
-        let mut body = body.into_reader();
-        store::copy(&mut body, &mut file, &path, unreadable, &mut |piece| {
+        let mut reader = body.into_reader();
+        store::copy(&mut reader, &mut file, &path, unreadable, &mut |piece| {
             hash.update(piece);
             done += piece.len() as u64;
             progress(done, total);

@@ -94,11 +94,10 @@ impl Go {
 
 /// The numbers in a Go version: `go1.26.8`, `1.26.0`, `go1.27rc1`, `devel go1.27-1f2e3d`.
 fn numbers(version: &str) -> Vec<u32> {
-    let version = version.rsplit("go").next().unwrap_or_default();
-    let version = version
-        .split(|c: char| !c.is_ascii_digit() && c != '.')
-        .next();
-    let numbers = version.unwrap_or_default().split('.');
+    let after_go = version.rsplit("go").next().unwrap_or_default();
+    let is_other = |c: char| !c.is_ascii_digit() && c != '.';
+    let digits = after_go.split(is_other).next();
+    let numbers = digits.unwrap_or_default().split('.');
     numbers.filter_map(|number| number.parse().ok()).collect()
 }
 
@@ -132,8 +131,8 @@ impl Recipe {
             }
         }
         let go = pairs.get("go").ok_or_else(|| lacks("line `go`"))?;
-        let etcd = pairs.get("go.etcd.io/etcd/api/v3");
-        let etcd = etcd.ok_or_else(|| lacks("module `go.etcd.io/etcd/api/v3`"))?;
+        let client = pairs.get("go.etcd.io/etcd/api/v3");
+        let etcd = client.ok_or_else(|| lacks("module `go.etcd.io/etcd/api/v3`"))?;
         let is_staging =
             |(name, value): &(&&str, &&str)| name.starts_with("k8s.io/") && **value == "v0.0.0";
         let staging: Vec<String> = pairs
@@ -156,14 +155,14 @@ impl Recipe {
     pub fn modules(&self) -> [(&'static str, String); 2] {
         let (go, version, etcd) = (&self.go, self.version, &self.etcd);
         let Version { minor, patch } = version;
-        let staging = self.staging.iter();
-        let staging = staging.map(|name| format!("\t{name} v0.{}.{patch}\n", minor.minor));
+        let names = self.staging.iter();
+        let staging = names.map(|name| format!("\t{name} v0.{}.{patch}\n", minor.minor));
         let kubernetes = format!(
             "\tk8s.io/kubernetes v{version}\n{}",
             staging.collect::<String>()
         );
-        let etcd = format!("\tgo.etcd.io/etcd/server/v3 {etcd}\n");
-        [(KUBERNETES, kubernetes), (ETCD, etcd)].map(|(folder, required)| {
+        let server = format!("\tgo.etcd.io/etcd/server/v3 {etcd}\n");
+        [(KUBERNETES, kubernetes), (ETCD, server)].map(|(folder, required)| {
             let head = empty_module(folder);
             (
                 folder,

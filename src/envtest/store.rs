@@ -31,7 +31,7 @@ const WORK: &str = "kbr-work-";
 
 /// The folder in [`ASSETS`] of the user's environment, if it is set.
 pub fn assets() -> Option<PathBuf> {
-    let path = env::var_os(ASSETS).filter(|path| !path.is_empty())?;
+    let path = env::var_os(ASSETS).filter(|it| !it.is_empty())?;
     Some(PathBuf::from(path))
 }
 
@@ -93,7 +93,7 @@ impl Store {
     /// Every version of every platform, newest first.
     pub fn installed(&self) -> Result<Vec<Installed>, IoError> {
         let folders = entries(&self.versions_folder())?.into_iter();
-        let installed = folders.filter_map(|(name, folder)| {
+        let found = folders.filter_map(|(name, folder)| {
             let (version, platform) = name.split_once('-')?;
             let (version, platform) = (version.parse().ok()?, platform.to_owned());
             folder.is_dir().then_some(Installed {
@@ -102,7 +102,7 @@ impl Store {
                 folder,
             })
         });
-        let mut installed: Vec<Installed> = installed.collect();
+        let mut installed: Vec<Installed> = found.collect();
         installed.sort_by(|a, b| (b.version, &a.platform).cmp(&(a.version, &b.platform)));
         Ok(installed)
     }
@@ -134,7 +134,7 @@ impl Store {
         fs::create_dir_all(&self.root).map_err(IoError::at("create", &self.root))?;
         let path = self.root.join("kbr.lock");
         let mut options = fs::OpenOptions::new();
-        let options = options.write(true).create(true).truncate(false);
+        options.write(true).create(true).truncate(false);
         let file = options.open(&path).map_err(IoError::at("open", &path))?;
         let locked = match file.try_lock() {
             Err(TryLockError::WouldBlock) => {
@@ -184,8 +184,8 @@ impl LockedStore<'_> {
         let (from, to) = (work.binaries()?, self.store.folder(version));
         let finished = entries(&from)?;
         for (_, path) in &finished {
-            let file = File::open(path).and_then(|file| file.sync_all());
-            file.map_err(IoError::at("write", path))?;
+            let synced = File::open(path).and_then(|file| file.sync_all());
+            synced.map_err(IoError::at("write", path))?;
         }
         let folder = self.store.versions_folder();
         fs::create_dir_all(&folder).map_err(IoError::at("create", folder))?;
@@ -208,8 +208,8 @@ impl LockedStore<'_> {
         let work = self.work()?;
         let trash = work.path().join("removed");
         make_writable(&installed.folder)?;
-        let removed = fs::rename(&installed.folder, &trash);
-        let removed = removed.and_then(|()| fs::remove_dir_all(trash));
+        let renamed = fs::rename(&installed.folder, &trash);
+        let removed = renamed.and_then(|()| fs::remove_dir_all(trash));
         removed.map_err(IoError::at("remove", &installed.folder))
     }
 }
@@ -306,8 +306,8 @@ fn entries(folder: &Path) -> Result<Vec<(String, PathBuf)>, IoError> {
 
 /// Makes `folder` writable for its owner, and returns its previous permissions.
 fn make_writable(folder: &Path) -> Result<Permissions, IoError> {
-    let before = fs::metadata(folder).map_err(IoError::at("read", folder))?;
-    let before = before.permissions();
+    let metadata = fs::metadata(folder).map_err(IoError::at("read", folder))?;
+    let before = metadata.permissions();
     set_mode(folder, |mode| mode | 0o200)?;
     Ok(before)
 }

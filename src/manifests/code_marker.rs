@@ -15,7 +15,7 @@ use thiserror::Error;
 use crate::marker::ScaffoldMarker;
 use crate::names::is_among;
 use crate::rust::Code;
-use crate::rust::marker::{Line, Marker, PREFIXES};
+use crate::rust::marker::{CommentLine, Marker, PREFIXES};
 
 /// A marker that makes a manifest, with its place.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -185,7 +185,7 @@ fn parse(
     code: &Code<'_>,
     location: Location,
     marker: &Marker<'_>,
-    line: &Line<'_>,
+    line: &CommentLine<'_>,
 ) -> Result<Option<CodeMarker>, MarkerError> {
     let (prefix, name, rest) = (marker.prefix, marker.name, marker.rest);
     let arguments = rest.strip_prefix(':').unwrap_or_default();
@@ -215,8 +215,8 @@ fn parse(
         }));
     }
     let kinds = MarkerKind::ALL.map(MarkerKind::name).into_iter();
-    let places = ScaffoldMarker::value_variants().iter();
-    let places: Vec<String> = places.map(|marker| marker.name()).collect();
+    let of_scaffold = ScaffoldMarker::value_variants().iter();
+    let places: Vec<String> = of_scaffold.map(|marker| marker.name()).collect();
     let (message, near, help) = match name {
         "scaffold" if places.iter().any(|place| place == arguments) => return Ok(None),
         "scaffold" => (
@@ -264,8 +264,8 @@ impl CodeMarker {
     pub fn check_names(&self, known: &str) -> Result<(), MarkerError> {
         for (name, _) in &self.arguments {
             let help = suggest(name, known.split(' ')).unwrap_or_else(|| {
-                let known = known.replace(' ', ", ");
-                format!("known are {known}; put a value that contains commas in quotes or braces")
+                let list = known.replace(' ', ", ");
+                format!("known are {list}; put a value that contains commas in quotes or braces")
             });
             let message = format!("unknown argument `{name}` of `+kbr:{}`", self.kind.name());
             self.ensure(is_among(known, name), message, help)?;

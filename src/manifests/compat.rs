@@ -13,7 +13,7 @@ use super::json::{is_true, list_of, text_of};
 
 /// One difference between two states of a CRD.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Difference {
+pub struct CrdChange {
     /// Name of the CRD.
     pub crd: String,
     /// The version, if the change is in a single version.
@@ -27,17 +27,17 @@ pub struct Difference {
     pub reason: String,
 }
 
-impl Difference {
+impl CrdChange {
     /// The key of the change in the file of intended breaks.
     pub fn key(&self) -> String {
         let version = self.version.as_deref().unwrap_or_default();
-        let parts = [&self.crd, version, &self.path, &self.what];
-        let parts = parts.into_iter().filter(|part| !part.is_empty());
-        parts.collect::<Vec<_>>().join(" ")
+        let mut parts = vec![&*self.crd, version, &self.path, &self.what];
+        parts.retain(|part| !part.is_empty());
+        parts.join(" ")
     }
 }
 
-impl fmt::Display for Difference {
+impl fmt::Display for CrdChange {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "`{}`", self.crd)?;
         if let Some(version) = &self.version {
@@ -52,13 +52,13 @@ impl fmt::Display for Difference {
 
 /// Collects what changed: now in the CRD of that name, or in that version of it.
 #[derive(Default)]
-struct Differences<'a> {
+struct CrdChanges<'a> {
     crd: &'a str,
     version: Option<&'a str>,
-    found: Vec<Difference>,
+    found: Vec<CrdChange>,
 }
 
-impl Differences<'_> {
+impl CrdChanges<'_> {
     fn add(
         &mut self,
         is_break: bool,
@@ -66,7 +66,7 @@ impl Differences<'_> {
         what: impl Into<String>,
         reason: impl Into<String>,
     ) {
-        self.found.push(Difference {
+        self.found.push(CrdChange {
             crd: self.crd.to_owned(),
             version: self.version.map(str::to_owned),
             path: path.to_owned(),
@@ -155,8 +155,8 @@ fn meaning(what: &str, is_break: bool) -> &'static str {
 }
 
 /// Everything that changed from `old` to `new`, in the order of the old documents.
-pub fn compare(old: &[Value], new: &[Value]) -> Vec<Difference> {
-    let mut changes = Differences::default();
+pub fn compare(old: &[Value], new: &[Value]) -> Vec<CrdChange> {
+    let mut changes = CrdChanges::default();
     let is_added = |crd: &&Value| old.iter().all(|it| name(it) != name(crd));
     for crd in old.iter().chain(new.iter().filter(is_added)) {
         (changes.crd, changes.version) = (name(crd), None);
@@ -174,7 +174,7 @@ fn name(crd: &Value) -> &str {
     text_of(crd, "/metadata/name")
 }
 
-fn of_crd<'a>(old: &'a Value, new: &'a Value, changes: &mut Differences<'a>) {
+fn of_crd<'a>(old: &'a Value, new: &'a Value, changes: &mut CrdChanges<'a>) {
     let [was, is] = [old, new].map(|crd| text_of(crd, "/spec/scope"));
     if was != is {
         let reason = format!("the scope was {was} and is {is}: the API server refuses the change");
@@ -219,7 +219,7 @@ fn version_of<'a>(crd: &'a Value, name: &str) -> Option<&'a Value> {
     versions.find(|version| text_of(version, "name") == name)
 }
 
-fn names(old: &Value, new: &Value, changes: &mut Differences<'_>) {
+fn names(old: &Value, new: &Value, changes: &mut CrdChanges<'_>) {
     for (pointer, what) in [
         ("/spec/names/kind", "kind"),
         ("/spec/names/listKind", "list-kind"),
@@ -241,7 +241,7 @@ fn names(old: &Value, new: &Value, changes: &mut Differences<'_>) {
 }
 
 /// What happens to objects when the stored version changes.
-fn stored(old: &Value, new: &Value, is_converted: bool, changes: &mut Differences<'_>) {
+fn stored(old: &Value, new: &Value, is_converted: bool, changes: &mut CrdChanges<'_>) {
     let [Some(was), Some(is)] = [old, new].map(|crd| {
         let mut versions = list_of(crd, "/spec/versions").iter();
         versions.find(|version| is_true(version, "storage"))
@@ -263,7 +263,7 @@ fn stored(old: &Value, new: &Value, is_converted: bool, changes: &mut Difference
     changes.add(is_break, "", "storage", reason);
 }
 
-fn version(old: &Value, new: &Value, changes: &mut Differences<'_>) {
+fn version(old: &Value, new: &Value, changes: &mut CrdChanges<'_>) {
     let both = |key: &str| [old, new].map(|it| is_true(it, key));
     changes.switch("", both("served"), ["version-unserved", "version-served"]);
     if both("deprecated") == [false, true] {
@@ -287,7 +287,7 @@ fn version(old: &Value, new: &Value, changes: &mut Differences<'_>) {
     }
 }
 
-fn subresources(old: &Value, new: &Value, changes: &mut Differences<'_>) {
+fn subresources(old: &Value, new: &Value, changes: &mut CrdChanges<'_>) {
     match [old, new].map(|it| it.pointer("/subresources/status").is_some()) {
         [true, false] => changes.plain(true, "", "status-removed"),
         [false, true] => changes.plain(true, "", "status-added"),

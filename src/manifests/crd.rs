@@ -55,10 +55,10 @@ impl CrdDocument {
 /// Omits elements of lists and maps: they may be null because their type says so.
 fn nullable_fields(schema: &Value, path: &str, paths: &mut BTreeSet<String>) {
     for (name, property) in fields_of(schema) {
-        let path = path_of(path, name);
-        nullable_fields(property, &path, paths);
+        let below = path_of(path, name);
+        nullable_fields(property, &below, paths);
         if property["nullable"] == true {
-            paths.insert(path);
+            paths.insert(below);
         }
     }
     for (key, step) in ELEMENTS {
@@ -273,8 +273,8 @@ fn check_versions(named: impl Fn() -> String, versions: &[VersionCrd]) -> Result
 /// The JSON of a CRD with its schemas inserted unchanged: k8s-openapi would read bounds as floats.
 fn document(crd: &CustomResourceDefinition, schemas: &mut BTreeMap<String, Value>) -> Value {
     let mut document = json!(crd);
-    let versions = document["spec"]["versions"].as_array_mut();
-    let versions = versions.into_iter().flatten();
+    let list = document["spec"]["versions"].as_array_mut();
+    let versions = list.into_iter().flatten();
     for version in versions.filter_map(Value::as_object_mut) {
         if let Some(schema) = schemas.remove(text_of(version, "name")) {
             version.insert("schema".to_owned(), json!({ "openAPIV3Schema": schema }));

@@ -31,14 +31,14 @@ pub fn reference(
     samples: &[(&str, &str)],
     kubernetes: &str,
 ) -> Option<String> {
-    let mut crds: Vec<&CrdDocument> = crds.iter().collect();
-    crds.sort_by_key(|crd| (&crd.group, &crd.kind));
-    crds.first()?;
+    let mut sorted: Vec<&CrdDocument> = crds.iter().collect();
+    sorted.sort_by_key(|crd| (&crd.group, &crd.kind));
+    sorted.first()?;
     let mut text = format!(
         "<!-- {GENERATED} docs. Do not edit: change the types or the samples, and run it again. -->\n\n\
          # API reference\n\n| Kind | API group | Versions |\n|---|---|---|\n"
     );
-    for crd in &crds {
+    for crd in &sorted {
         let versions = join(versions(crd), ", ", |version| {
             let name = text_of(version, "/name");
             format!("[{name}](#{})", anchor(crd, Some(name)))
@@ -46,7 +46,7 @@ pub fn reference(
         let (kind, group, anchor) = (&crd.kind, &crd.group, anchor(crd, None));
         text += &format!("| [{kind}](#{anchor}) | `{group}` | {versions} |\n");
     }
-    for crd in crds {
+    for crd in sorted {
         text += &kind(crd, samples, kubernetes);
     }
     Some(text)
@@ -165,8 +165,8 @@ fn notes(version: &Value) -> Vec<String> {
 
 /// Whether one of the objects in a file is of that kind.
 fn is_of(sample: &str, api_version: &str, kind: &str) -> bool {
-    let objects = serde_yaml::Deserializer::from_str(sample);
-    let mut objects = objects.map_while(|object| serde_yaml::Value::deserialize(object).ok());
+    let documents = serde_yaml::Deserializer::from_str(sample);
+    let mut objects = documents.map_while(|it| serde_yaml::Value::deserialize(it).ok());
     objects.any(|object| object["apiVersion"] == api_version && object["kind"] == kind)
 }
 

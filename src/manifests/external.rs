@@ -49,8 +49,8 @@ pub fn find(text: &str, group: &str, version: &str, kind: &str) -> Result<Extern
             kinds.push(format!("{its_group} {its_kind}"));
             continue;
         }
-        let served = list_of(spec, "versions").iter();
-        let served = served.filter(|it| it["served"] == true);
+        let versions = list_of(spec, "versions").iter();
+        let served = versions.filter(|it| it["served"] == true);
         let Some(found) = served.clone().find(|it| it["name"] == version) else {
             let names = served.map(|it| text_of(it, "name").to_owned());
             return Err(Absent::NoVersion(names.collect()));
@@ -161,12 +161,12 @@ impl Maker {
     fn object(&mut self, schema: &Value, path: &str) -> Value {
         let mut object = Map::new();
         for name in required(schema) {
-            let path = format!("{path}.{name}");
+            let below = format!("{path}.{name}");
             if self.made >= MOST_VALUES {
-                self.guess(&path);
+                self.guess(&below);
                 continue;
             }
-            let value = self.value(&schema["properties"][name], &path);
+            let value = self.value(&schema["properties"][name], &below);
             object.insert(name.to_owned(), value);
         }
         let least = schema["minProperties"].as_u64().unwrap_or(0);

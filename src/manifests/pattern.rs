@@ -34,7 +34,7 @@ pub(super) fn regex(pattern: &str) -> Regex {
 
 /// Returns the first thing that Go does not accept.
 pub fn check(pattern: &str) -> Result<(), String> {
-    let mut scanner = Scanner {
+    let mut scanner = PatternScanner {
         rest: pattern,
         groups: 0,
         has_item: false,
@@ -49,7 +49,7 @@ pub fn check(pattern: &str) -> Result<(), String> {
     }
 }
 
-struct Scanner<'a> {
+struct PatternScanner<'a> {
     rest: &'a str,
     groups: usize,
     /// Whether the preceding item can be repeated.
@@ -58,7 +58,7 @@ struct Scanner<'a> {
     is_repeated: bool,
 }
 
-impl Scanner<'_> {
+impl PatternScanner<'_> {
     fn takes(&mut self, text: &str) -> bool {
         let rest = self.rest.strip_prefix(text);
         self.rest = rest.unwrap_or(self.rest);

@@ -20,13 +20,13 @@ use crate::names::objects::{MANAGER, MANAGER_BINDING, MANAGER_ROLE, NAMESPACE};
 type RoleKey = (Option<String>, String);
 
 /// Several words, sorted, without duplicates.
-type Words = BTreeSet<String>;
+type WordSet = BTreeSet<String>;
 
 /// What a rule applies to.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 enum Target {
     /// A group, one of its resources, and the names of objects, if it is only for these.
-    Resource(String, String, Words),
+    Resource(String, String, WordSet),
     Url(String),
 }
 
@@ -41,14 +41,14 @@ pub fn roles(
         Some(watched) => watched.iter().cloned().map(Some).collect(),
         None => vec![None],
     };
-    let mut roles: BTreeMap<RoleKey, BTreeMap<Target, Words>> = BTreeMap::new();
+    let mut roles: BTreeMap<RoleKey, BTreeMap<Target, WordSet>> = BTreeMap::new();
     for namespace in &everywhere {
-        let rules = roles.entry((namespace.clone(), MANAGER_ROLE.to_owned()));
-        let rules = rules.or_default();
+        let role = roles.entry((namespace.clone(), MANAGER_ROLE.to_owned()));
+        let rules = role.or_default();
         if namespace.is_some() {
             // The operator sees whether the namespace exists: a Role can grant it for its own.
-            let itself = Target::Resource(String::new(), "namespaces".to_owned(), Words::new());
-            rules.insert(itself, Words::from(["get".to_owned()]));
+            let itself = Target::Resource(String::new(), "namespaces".to_owned(), WordSet::new());
+            rules.insert(itself, WordSet::from(["get".to_owned()]));
         }
     }
     let mut errors = Vec::new();
@@ -61,8 +61,8 @@ pub fn roles(
             None => &everywhere,
         };
         for namespace in namespaces {
-            let rules = roles.entry((namespace.clone(), arguments.role.clone()));
-            let rules = rules.or_default();
+            let role = roles.entry((namespace.clone(), arguments.role.clone()));
+            let rules = role.or_default();
             for target in arguments.targets() {
                 let verbs = rules.entry(target).or_default();
                 verbs.extend(arguments.verbs.iter().cloned());
@@ -77,8 +77,8 @@ pub fn roles(
 }
 
 /// The words with equal keys, together.
-fn merged<K: Ord>(words: impl Iterator<Item = (K, String)>) -> BTreeMap<K, Words> {
-    let mut merged: BTreeMap<K, Words> = BTreeMap::new();
+fn merged<K: Ord>(words: impl Iterator<Item = (K, String)>) -> BTreeMap<K, WordSet> {
+    let mut merged: BTreeMap<K, WordSet> = BTreeMap::new();
     for (key, word) in words {
         merged.entry(key).or_default().insert(word);
     }
@@ -87,7 +87,7 @@ fn merged<K: Ord>(words: impl Iterator<Item = (K, String)>) -> BTreeMap<K, Words
 
 /// Merges single resources: first those of one group with equal verbs, then the groups whose
 /// resources and verbs are equal. Nothing is granted that no marker granted.
-fn rules(targets: &BTreeMap<Target, Words>) -> Vec<Value> {
+fn rules(targets: &BTreeMap<Target, WordSet>) -> Vec<Value> {
     let by_group = merged(targets.iter().filter_map(|(target, verbs)| match target {
         Target::Resource(group, resource, names) => Some(((group, names, verbs), resource.clone())),
         Target::Url(_) => None,
@@ -96,11 +96,11 @@ fn rules(targets: &BTreeMap<Target, Words>) -> Vec<Value> {
         let (group, names, verbs) = key;
         ((resources, names, verbs), group.clone())
     }));
-    let urls = merged(targets.iter().filter_map(|(target, verbs)| match target {
+    let by_verbs = merged(targets.iter().filter_map(|(target, verbs)| match target {
         Target::Url(url) => Some((verbs, url.clone())),
         Target::Resource(..) => None,
     }));
-    let mut rules: Vec<(Words, Words, &Words, &Words)> = by_resources
+    let mut rules: Vec<(WordSet, WordSet, &WordSet, &WordSet)> = by_resources
         .into_iter()
         .map(|((resources, names, verbs), groups)| (groups, resources, names, verbs))
         .collect();
@@ -112,8 +112,8 @@ fn rules(targets: &BTreeMap<Target, Words>) -> Vec<Value> {
             json!({"apiGroups": groups, "resourceNames": names, "resources": resources, "verbs": verbs})
         }
     });
-    let urls = urls.into_iter();
-    let of_urls = urls.map(|(verbs, urls)| json!({"nonResourceURLs": urls, "verbs": verbs}));
+    let granted = by_verbs.into_iter();
+    let of_urls = granted.map(|(verbs, urls)| json!({"nonResourceURLs": urls, "verbs": verbs}));
     of_resources.chain(of_urls).collect()
 }
 
@@ -124,7 +124,7 @@ fn rules(targets: &BTreeMap<Target, Words>) -> Vec<Value> {
 /// account is in another namespace.
 fn documents(
     (namespace, name): &RoleKey,
-    targets: &BTreeMap<Target, Words>,
+    targets: &BTreeMap<Target, WordSet>,
     is_namespaced: bool,
 ) -> Vec<Value> {
     const GROUP: &str = "rbac.authorization.k8s.io";

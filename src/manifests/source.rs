@@ -68,8 +68,7 @@ fn find<'t>(name: &str, modules: &[&str], types: &'t [Declared]) -> Option<&'t D
     let named = || types.iter().filter(|declared| declared.name == name);
     let is_inside = |declared: &&Declared| {
         let mut parts = declared.path.trim_end_matches(".rs").split('/');
-        let mut modules = modules.iter();
-        modules.all(|module| parts.any(|part| part == *module))
+        modules.iter().all(|module| parts.any(|it| it == *module))
     };
     let mut found: Vec<&Declared> = named().filter(is_inside).collect();
     if found.is_empty() {
@@ -97,8 +96,8 @@ fn order(definition: &mut Value, variants: &[String]) {
         }
     }
     let place = |value: &Value| {
-        let value = plain(value.as_str()?);
-        variants.iter().position(|variant| plain(variant) == value)
+        let name = plain(value.as_str()?);
+        variants.iter().position(|variant| plain(variant) == name)
     };
     if values.iter().any(|(value, _)| place(value).is_none()) {
         return;

@@ -33,8 +33,8 @@ const HOW: &str = "\
 ///
 /// `prefix` returns the prefix of the names of a kind's metrics.
 pub fn file(crds: &[CrdDocument], prefix: impl Fn(&CrdDocument) -> String) -> Option<String> {
-    let resources = crds.iter().filter_map(|crd| resource(crd, &prefix(crd)));
-    let resources: Vec<Value> = resources.collect();
+    let served = crds.iter().filter_map(|crd| resource(crd, &prefix(crd)));
+    let resources: Vec<Value> = served.collect();
     (!resources.is_empty()).then(|| {
         let document =
             json!({ "kind": "CustomResourceStateMetrics", "spec": { "resources": resources } });
@@ -135,15 +135,15 @@ fn state_set(name: &str, help: &str, states: Value) -> Value {
 
 /// The path, and the first sentence of the description.
 fn help(path: [&str; 2], schema: &Value) -> String {
-    let path = path.join(".");
+    let field = path.join(".");
     let lines = text_of(schema, "description").trim().lines();
     let paragraph = lines.take_while(|line| !line.trim().is_empty());
     let words: Vec<&str> = paragraph.flat_map(str::split_whitespace).collect();
-    let words = words.join(" ");
-    let first = words.split(". ").next().unwrap_or_default();
+    let line = words.join(" ");
+    let first = line.split(". ").next().unwrap_or_default();
     match first.trim_end_matches('.') {
-        "" => path,
-        sentence => format!("{path}: {sentence}"),
+        "" => field,
+        sentence => format!("{field}: {sentence}"),
     }
 }
 

@@ -93,7 +93,7 @@ fn variables(text: &str) -> Result<Vec<Value>, MarkerError> {
     let mut found = Vec::new();
     for document in serde_yaml::Deserializer::from_str(text) {
         let document = Value::deserialize(document).map_err(|error| {
-            let at = error.location().map(|at| (at.line(), at.column()));
+            let at = error.location().map(|it| (it.line(), it.column()));
             location(at).error(format!("it is not YAML: {error}"), "fix it")
         })?;
         if document["kind"] != "Deployment" {
@@ -114,8 +114,8 @@ fn items(list: &Value) -> impl Iterator<Item = &Value> {
 
 /// The first position of the variable in the file, outside comments.
 fn position(text: &str) -> Location {
-    let lines = text.lines().enumerate();
-    let mut lines = lines.filter(|(_, line)| !line.trim_start().starts_with('#'));
+    let numbered = text.lines().enumerate();
+    let mut lines = numbered.filter(|(_, line)| !line.trim_start().starts_with('#'));
     location(lines.find_map(|(at, line)| {
         let before = line.split_once(VARIABLE)?.0;
         Some((at + 1, before.chars().count() + 1))

@@ -27,10 +27,10 @@ pub fn configurations(markers: &[CodeMarker]) -> Result<Vec<Value>, Vec<MarkerEr
     let mut named = parse_all(markers, kind, parse::configuration, &mut errors);
     let mut documents = Vec::new();
     for is_mutating in [true, false] {
-        let own = webhooks.extract_if(.., |(_, webhook)| webhook.is_mutating == is_mutating);
-        let own: Vec<_> = own.collect();
-        let names = named.extract_if(.., |(_, (mutates, _))| *mutates == is_mutating);
-        let names: Vec<_> = names.map(|(at, (_, name))| (at, name)).collect();
+        let taken = webhooks.extract_if(.., |(_, webhook)| webhook.is_mutating == is_mutating);
+        let own: Vec<_> = taken.collect();
+        let of_kind = named.extract_if(.., |(_, (mutates, _))| *mutates == is_mutating);
+        let names: Vec<_> = of_kind.map(|(at, (_, name))| (at, name)).collect();
         errors.extend(conflicts(&own, &names));
         if !own.is_empty() {
             documents.push(document(is_mutating, names.first(), &own));
@@ -74,28 +74,25 @@ fn conflicts(webhooks: &[(&Location, Webhook)], names: &[(&Location, String)]) -
 
 fn document(
     is_mutating: bool,
-    name: Option<&(&Location, String)>,
+    typed: Option<&(&Location, String)>,
     webhooks: &[(&Location, Webhook)],
 ) -> Value {
     let (way, default_name) = match is_mutating {
         true => ("Mutating", objects::MUTATING_CONFIGURATION),
         false => ("Validating", objects::VALIDATING_CONFIGURATION),
     };
-    let name = name.map_or(default_name, |(_, name)| name);
+    let name = typed.map_or(default_name, |(_, typed)| typed);
     let certificate = format!("{}/{}", objects::NAMESPACE, objects::SERVING_CERTIFICATE);
     let metadata = match webhooks.iter().all(|(_, webhook)| webhook.has_url) {
         true => json!({"name": name}),
         // cert-manager writes its CA into each webhook.
         false => json!({"annotations": {(objects::CA_ANNOTATION): certificate}, "name": name}),
     };
-    let webhooks: Vec<&Value> = webhooks
-        .iter()
-        .map(|(_, webhook)| &webhook.document)
-        .collect();
+    let documents = webhooks.iter().map(|(_, webhook)| &webhook.document);
     json!({
         "apiVersion": "admissionregistration.k8s.io/v1",
         "kind": format!("{way}WebhookConfiguration"),
         "metadata": metadata,
-        "webhooks": webhooks,
+        "webhooks": documents.collect::<Vec<_>>(),
     })
 }

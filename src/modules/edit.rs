@@ -8,8 +8,8 @@ pub fn respell(old: &[Segment], new: &[String]) -> Option<Replacement> {
     let is_equal = |(old, new): &(&Segment, &String)| old.text == **new;
     let shorter = old.len().min(new.len());
     let mut begin = old.iter().zip(new).take_while(is_equal).count();
-    let end = old.iter().rev().zip(new.iter().rev());
-    let mut end = end.take(shorter - begin).take_while(is_equal).count();
+    let backwards = old.iter().rev().zip(new.iter().rev());
+    let mut end = backwards.take(shorter - begin).take_while(is_equal).count();
     if begin + end == old.len().max(new.len()) {
         return None;
     }
@@ -53,7 +53,7 @@ fn leaves(names: &Names<'_>, scope: usize, item: &Use, is_absolute: bool) -> Vec
         let import = names.import_of(scope, &leaf);
         let from = Reference::new(scope, leaf.path, item.is_global);
         let new = names.respell(&from, is_absolute, import);
-        let name = new.iter().rfind(|name| *name != "self");
+        let name = new.iter().rfind(|it| *it != "self");
         let alias = import
             .zip(name)
             .and_then(|(number, name)| names.alias(number, name));

@@ -10,7 +10,7 @@ use std::iter::successors;
 use super::places;
 use super::source::Source;
 use super::{Crate, Move};
-use crate::rust::{Leaf, Use};
+use crate::rust::{Use, UseLeaf};
 
 /// A module: the index of its crate in the list of crates, and its path in the crate.
 pub type Module = (usize, Vec<String>);
@@ -161,9 +161,9 @@ impl<'a> Names<'a> {
         names.entry(name.to_owned()).or_insert(bound);
     }
 
-    fn import(&mut self, scope: usize, item: &Use, leaf: Leaf) {
+    fn import(&mut self, scope: usize, item: &Use, leaf: UseLeaf) {
         let number = self.imports.len();
-        let Leaf { mut path, alias } = leaf;
+        let UseLeaf { mut path, alias } = leaf;
         let last = path.last().cloned().unwrap_or_default();
         if matches!(last.as_str(), "*" | "self") && path.len() > 1 {
             path.pop();
@@ -339,8 +339,8 @@ impl<'a> Names<'a> {
         };
         let module = self.end(number, &from);
         let scope = module.and_then(|module| self.scope_of(&module));
-        scope.is_some_and(|scope| {
-            let scope = &self.scopes[scope];
+        scope.is_some_and(|at| {
+            let scope = &self.scopes[at];
             !scope.names.contains_key(&name) && scope.values.contains(&name)
         })
     }

@@ -7,12 +7,12 @@ use std::rc::Rc;
 use super::edit::{respell, respell_use};
 use super::names::{Names, Reference};
 use super::places::{folder, join, relative, stem};
-use super::source::{Declaration as Declared, Path, Source};
-use super::{Crate, Declaration, Move};
+use super::source::{Declaration, Path, Source};
+use super::{Crate, Move, MovedDeclaration};
 use crate::rust::{Replacement, path, replaced};
 
 /// A file that is a module.
-pub struct File {
+pub struct SourceFile {
     source: Rc<Source>,
     /// The number of its first scope among all scopes.
     scope: usize,
@@ -47,7 +47,7 @@ pub fn read(
     crates: &[Crate],
     files: &BTreeMap<&str, &str>,
     names: &mut Names<'_>,
-) -> BTreeMap<String, File> {
+) -> BTreeMap<String, SourceFile> {
     let mut read = BTreeMap::new();
     for (number, it) in crates.iter().enumerate() {
         // A file of several crates counts as a module of the first.
@@ -58,7 +58,7 @@ pub fn read(
             if !place.is_included {
                 let scope = names.add(&(number, place.module.clone()), source);
                 let source = Rc::clone(source);
-                read.insert(place.path.clone(), File { source, scope });
+                read.insert(place.path.clone(), SourceFile { source, scope });
             }
             true
         });
@@ -83,7 +83,7 @@ pub fn reached<'a>(
 
 /// A file of a crate.
 #[derive(Clone, Default)]
-struct Place {
+struct ModuleFile {
     path: String,
     /// The folder of the files of its modules.
     below: String,
@@ -97,12 +97,12 @@ struct Place {
 fn walk(
     root: &str,
     files: &BTreeMap<&str, &str>,
-    each: &mut dyn FnMut(&Place, &Rc<Source>) -> bool,
+    each: &mut dyn FnMut(&ModuleFile, &Rc<Source>) -> bool,
 ) {
-    let mut open = vec![Place {
+    let mut open = vec![ModuleFile {
         path: root.to_owned(),
         below: folder(root).to_owned(),
-        ..Place::default()
+        ..ModuleFile::default()
     }];
     while let Some(place) = open.pop() {
         let Some(text) = files.get(place.path.as_str()) else {
@@ -113,7 +113,7 @@ fn walk(
             continue;
         }
         let here = folder(&place.path);
-        open.extend(source.included.iter().map(|file| Place {
+        open.extend(source.included.iter().map(|file| ModuleFile {
             path: join(here, &file.text),
             is_included: true,
             ..place.clone()
@@ -123,8 +123,8 @@ fn walk(
             let around = inline
                 .iter()
                 .fold(place.below.clone(), |around, name| join(&around, name));
-            let (files, below) = if let Some(file) = &it.path {
-                let file = join(if inline.is_empty() { here } else { &around }, file);
+            let (files, below) = if let Some(path) = &it.path {
+                let file = join(if inline.is_empty() { here } else { &around }, path);
                 let below = folder(&file).to_owned();
                 (vec![file], below)
             } else {
@@ -132,7 +132,7 @@ fn walk(
                 (vec![format!("{stem}/mod.rs"), format!("{stem}.rs")], stem)
             };
             let module = [&place.module, inline, std::slice::from_ref(&it.name.text)].concat();
-            open.extend(files.into_iter().map(|path| Place {
+            open.extend(files.into_iter().map(|path| ModuleFile {
                 path,
                 below: below.clone(),
                 module: module.clone(),
@@ -144,7 +144,7 @@ fn walk(
 }
 
 /// Makes imports follow the items that are reached through them, if these are all in one module.
-pub fn carry_imports(files: &BTreeMap<String, File>, names: &mut Names<'_>) {
+pub fn carry_imports(files: &BTreeMap<String, SourceFile>, names: &mut Names<'_>) {
     let mut uses = BTreeSet::new();
     for file in files.values() {
         for path in &file.source.paths {
@@ -162,7 +162,7 @@ pub fn carry_imports(files: &BTreeMap<String, File>, names: &mut Names<'_>) {
     names.carry_imports(&uses);
 }
 
-impl File {
+impl SourceFile {
     fn reference(&self, path: &Path) -> Reference {
         let names = path::names(&path.segments);
         Reference::new(self.scope + path.scope, names, path.is_global)
@@ -213,7 +213,7 @@ impl File {
         crates: &[Crate],
         text: &str,
         edits: &mut Vec<Replacement>,
-    ) -> Vec<Declaration> {
+    ) -> Vec<MovedDeclaration> {
         let mut removed = Vec::new();
         for declared in &self.source.declarations {
             let scope = self.scope + declared.scope;
@@ -240,7 +240,7 @@ impl File {
                     text = text.replace(&own, &format!("pub({visibility}) {own}"));
                 }
                 edits.push(removal);
-                removed.push(Declaration {
+                removed.push(MovedDeclaration {
                     root: crates[number].root.clone(),
                     parent: parent.join("::"),
                     text,
@@ -262,18 +262,18 @@ fn visibility(here: &[String], path: &Path, new: &[String]) -> Option<Replacemen
 }
 
 /// The text of a declaration after `edits`, and the edit that removes its lines.
-fn remove(text: &str, declared: &Declared, edits: &[Replacement]) -> (String, Replacement) {
+fn remove(text: &str, declared: &Declaration, edits: &[Replacement]) -> (String, Replacement) {
     let range = declared.range.clone();
     let mut own = replaced(text, range.clone(), edits);
     let line = text[..range.start].rfind('\n').map_or(0, |at| at + 1);
-    let end = text[range.end..].find('\n');
-    let end = end.map_or(text.len(), |at| range.end + at + 1);
+    let line_end = text[range.end..].find('\n');
+    let end = line_end.map_or(text.len(), |at| range.end + at + 1);
     let comment = text[range.end..end].trim();
     let is_alone = text[line..range.start].trim().is_empty()
         && (comment.is_empty() || comment.starts_with("//"));
     if is_alone && !comment.is_empty() {
         own = format!("{own} {comment}");
     }
-    let range = if is_alone { line..end } else { range };
-    (own, Replacement::new(range, ""))
+    let removed = if is_alone { line..end } else { range };
+    (own, Replacement::new(removed, ""))
 }

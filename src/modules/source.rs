@@ -64,7 +64,7 @@ pub struct Source {
 impl Source {
     pub fn read(text: &str) -> Self {
         let code = Code::read(text);
-        let mut scanner = Scanner {
+        let mut scanner = SourceScanner {
             tests: code.test_code(),
             code,
             comments_read: 0,
@@ -86,7 +86,7 @@ impl Source {
 }
 
 /// Reads a file token by token.
-struct Scanner<'a> {
+struct SourceScanner<'a> {
     code: Code<'a>,
     /// What is compiled only for tests.
     tests: Vec<Range<usize>>,
@@ -99,7 +99,7 @@ struct Scanner<'a> {
     source: Source,
 }
 
-impl Scanner<'_> {
+impl SourceScanner<'_> {
     /// Reads what begins at the token `at`, and returns the token to continue with.
     fn step(&mut self, at: usize) -> usize {
         match self.code.word(at) {
@@ -207,8 +207,8 @@ impl Scanner<'_> {
         }
         let name = self.code.word(at + 1).to_owned();
         let is_public = self.code.visibility(at).is_some();
-        let block = self.block();
-        let block = &mut self.source.blocks[block];
+        let innermost = self.block();
+        let block = &mut self.source.blocks[innermost];
         if matches!(word, "fn" | "const" | "static") {
             block.values.push(name);
         } else {
@@ -229,9 +229,9 @@ impl Scanner<'_> {
             }
             ";" => {
                 let mut before = self.code.first(at)..at;
-                let path =
+                let attribute =
                     before.find(|&at| (self.code.back(at, 1), self.code.word(at)) == ("[", "path"));
-                let path = path.and_then(|at| self.code.string(at + 2));
+                let path = attribute.and_then(|at| self.code.string(at + 2));
                 let name = self.code.segment(at + 1);
                 self.source.declarations.push(Declaration {
                     scope: self.block(),

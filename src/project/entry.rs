@@ -88,7 +88,7 @@ impl TryFrom<ResourceEntry> for Resource {
     fn try_from(entry: ResourceEntry) -> Result<Self, String> {
         let origin = origin(&entry)?;
         let after_kind = entry.controller.then_some(None);
-        let named = entry.controllers.into_iter().map(|named| Some(named.name));
+        let named = entry.controllers.into_iter().map(|it| Some(it.name));
         let mut controllers: Vec<_> = after_kind.into_iter().chain(named).collect();
         controllers.sort();
         Ok(Self {

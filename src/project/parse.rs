@@ -68,11 +68,11 @@ impl Project {
         }
         let envelope: Envelope = serde_yaml::from_str(text).map_err(unreadable)?;
         let layout = check_envelope(&envelope)?;
-        let project = match layout == LAYOUT_0_1 {
+        let parsed = match layout == LAYOUT_0_1 {
             true => of_0_1(text),
             false => serde_yaml::from_str::<Self>(text),
         };
-        let project = project.map_err(unreadable)?;
+        let project = parsed.map_err(unreadable)?;
         project.check().map_err(unreadable)?;
         Ok(project)
     }
@@ -86,8 +86,8 @@ fn unreadable(reason: impl ToString) -> ProjectError {
 /// Reads a project of kbr 0.1, whose managers had no Lease.
 fn of_0_1(text: &str) -> serde_yaml::Result<Project> {
     let mut keys: serde_yaml::Mapping = serde_yaml::from_str(text)?;
-    if let Some(name) = keys.get("projectName").cloned() {
-        let name: ProjectName = serde_yaml::from_value(name)?;
+    if let Some(value) = keys.get("projectName").cloned() {
+        let name: ProjectName = serde_yaml::from_value(value)?;
         let lease = name.lease_name().to_string();
         keys.entry("leaderElectionId".into())
             .or_insert_with(|| lease.into());

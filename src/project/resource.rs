@@ -130,8 +130,8 @@ impl Resource {
             Origin::External(external) => external.domain.as_ref().map(Domain::as_str),
             Origin::Core(_) => None,
         };
-        let parts = [self.group.as_ref().map(Group::as_str), domain];
-        let parts: Vec<&str> = parts.into_iter().flatten().collect();
+        let group = self.group.as_ref().map(Group::as_str);
+        let parts: Vec<&str> = group.into_iter().chain(domain).collect();
         parts.join(".")
     }
 

@@ -142,8 +142,8 @@ impl Resource {
     /// The paths of all admission webhooks of this type.
     pub fn webhook_paths(&self) -> impl Iterator<Item = (Admission, WebhookPath)> {
         let webhooks = self.webhooks();
-        let existing = Admission::ALL.into_iter();
-        let existing = existing.filter(move |admission| webhooks.has(*admission));
+        let all = Admission::ALL.into_iter();
+        let existing = all.filter(move |admission| webhooks.has(*admission));
         existing.filter_map(|admission| Some((admission, self.webhook_path(admission).ok()?)))
     }
 }

@@ -14,13 +14,13 @@ const API_VERSION: &str = "kbr/v1alpha1";
 /// One run of a command.
 #[derive(Default, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Document {
+pub struct JsonReport {
     api_version: &'static str,
     kind: &'static str,
     /// `None` if the command line could not be parsed.
     command: Option<&'static str>,
     dry_run: bool,
-    pub files: Vec<File>,
+    pub files: Vec<ReportedFile>,
     pub warnings: Vec<String>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub safe: Vec<String>,
@@ -30,14 +30,14 @@ pub struct Document {
 
 /// One file of the plan.
 #[derive(Serialize)]
-pub struct File {
+pub struct ReportedFile {
     pub path: String,
     pub outcome: Outcome,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub diff: Option<String>,
 }
 
-impl Document {
+impl JsonReport {
     pub fn new(command: Option<&'static str>, dry_run: bool) -> Self {
         Self {
             api_version: API_VERSION,
@@ -49,7 +49,7 @@ impl Document {
     }
 }
 
-impl fmt::Display for Document {
+impl fmt::Display for JsonReport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let json = serde_json::to_string_pretty(self).map_err(|_| fmt::Error)?;
         writeln!(f, "{json}")

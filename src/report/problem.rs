@@ -46,8 +46,8 @@ impl From<&clap::Error> for Problem {
     fn from(error: &clap::Error) -> Self {
         let text = error.render().to_string();
         let mut parts = text.split("\n\n");
-        let message = parts.next().unwrap_or_default();
-        let message = message.strip_prefix("error: ").unwrap_or(message);
+        let first = parts.next().unwrap_or_default();
+        let message = first.strip_prefix("error: ").unwrap_or(first);
         let tip = parts.find_map(|part| part.trim_start().strip_prefix("tip: "));
         let name = error
             .source()

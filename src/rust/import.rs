@@ -37,22 +37,22 @@ pub enum UseKind {
 }
 
 /// A name that a `use` imports.
-pub struct Leaf {
+pub struct UseLeaf {
     pub path: Vec<String>,
     pub alias: Option<String>,
 }
 
 impl UseTree {
     /// Every imported name.
-    pub fn leaves(&self) -> Vec<Leaf> {
+    pub fn leaves(&self) -> Vec<UseLeaf> {
         let own = names(&self.segments);
         match &self.kind {
-            UseKind::Leaf { alias } => vec![Leaf {
+            UseKind::Leaf { alias } => vec![UseLeaf {
                 path: own,
                 alias: alias.clone(),
             }],
             UseKind::Group { children, .. } => {
-                let mut leaves: Vec<Leaf> = children.iter().flat_map(Self::leaves).collect();
+                let mut leaves: Vec<UseLeaf> = children.iter().flat_map(Self::leaves).collect();
                 for leaf in &mut leaves {
                     leaf.path.splice(0..0, own.iter().cloned());
                 }

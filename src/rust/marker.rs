@@ -12,7 +12,7 @@ pub const PREFIXES: [&str; 2] = ["+kbr:", "+kubebuilder:"];
 
 /// A comment that may be a marker: a line of a comment, without what makes it one.
 #[derive(Debug)]
-pub struct Line<'a> {
+pub struct CommentLine<'a> {
     pub text: &'a str,
     /// Where the line begins, with its slashes.
     pub start: usize,
@@ -42,7 +42,7 @@ pub struct Argument<'a> {
 
 /// Why arguments are not understood.
 #[derive(Debug, PartialEq, Eq)]
-pub struct Problem {
+pub struct ArgumentError {
     pub message: String,
     /// What to write instead, unless an example says it best.
     pub help: Option<&'static str>,
@@ -50,18 +50,18 @@ pub struct Problem {
 
 impl<'a> Code<'a> {
     /// Every line of every comment.
-    pub fn comment_lines(&'a self) -> impl Iterator<Item = Line<'a>> {
+    pub fn comment_lines(&'a self) -> impl Iterator<Item = CommentLine<'a>> {
         self.comments.iter().flat_map(|comment| {
             let mut next = comment.start;
             comment.text.split_inclusive('\n').map(move |line| {
                 let start = next + (line.len() - line.trim_start().len());
                 next += line.len();
-                let line = line.trim();
-                let text = line.trim_start_matches(['/', '*', '!']).trim_start();
-                Line {
+                let bare = line.trim();
+                let text = bare.trim_start_matches(['/', '*', '!']).trim_start();
+                CommentLine {
                     text: text.trim_end_matches("*/").trim_end(),
                     start,
-                    at: start + line.len() - text.len(),
+                    at: start + bare.len() - text.len(),
                     comment,
                 }
             })
@@ -69,7 +69,7 @@ impl<'a> Code<'a> {
     }
 }
 
-impl<'a> Line<'a> {
+impl<'a> CommentLine<'a> {
     /// The line as a marker, if it begins like one.
     pub fn marker(&self) -> Option<Marker<'a>> {
         let (prefix, marker) = PREFIXES
@@ -87,7 +87,7 @@ impl<'a> Line<'a> {
 }
 
 impl<'a> Marker<'a> {
-    pub fn arguments(&self) -> Result<Vec<Argument<'a>>, Problem> {
+    pub fn arguments(&self) -> Result<Vec<Argument<'a>>, ArgumentError> {
         let text = self.rest.strip_prefix(':').unwrap_or_default();
         let mut arguments: Vec<Argument<'a>> = Vec::new();
         for (start, argument) in split_outside(text, self.start + 1, ',')? {
@@ -96,7 +96,7 @@ impl<'a> Marker<'a> {
             };
             let is_same = |earlier: &Argument<'_>| earlier.name == name.trim();
             if arguments.iter().any(is_same) {
-                return Err(Problem {
+                return Err(ArgumentError {
                     message: format!("the argument `{}` is given twice", name.trim()),
                     help: Some("separate values by `;`"),
                 });
@@ -124,7 +124,7 @@ impl Argument<'_> {
     }
 }
 
-fn no_argument(argument: &str, text: &str) -> Problem {
+fn no_argument(argument: &str, text: &str) -> ArgumentError {
     if !argument.trim().is_empty() {
         let message = format!("`{}` is not an argument: it has no `=`", argument.trim());
         return message.into();
@@ -133,13 +133,13 @@ fn no_argument(argument: &str, text: &str) -> Problem {
         true => "a comma ends the line",
         false => "there is nothing before a comma",
     };
-    Problem {
+    ArgumentError {
         message: message.to_owned(),
         help: Some("a marker is one line with all its arguments"),
     }
 }
 
-impl From<String> for Problem {
+impl From<String> for ArgumentError {
     fn from(message: String) -> Self {
         Self {
             message,
@@ -149,15 +149,15 @@ impl From<String> for Problem {
 }
 
 /// The words of a value that begins at `start`.
-fn words(value: &str, start: usize) -> Result<Vec<Segment>, Problem> {
-    let value = trimmed(value, start);
-    let braced = value.text.strip_prefix('{');
-    let braced = braced.and_then(|inner| inner.strip_suffix('}'));
+fn words(value: &str, start: usize) -> Result<Vec<Segment>, ArgumentError> {
+    let whole = trimmed(value, start);
+    let opened = whole.text.strip_prefix('{');
+    let braced = opened.and_then(|inner| inner.strip_suffix('}'));
     let (inner, separator) = match braced {
         Some(inner) => (inner, ','),
-        None => (value.text.as_str(), ';'),
+        None => (whole.text.as_str(), ';'),
     };
-    let start = value.range.start + usize::from(braced.is_some());
+    let start = whole.range.start + usize::from(braced.is_some());
     let words = split_outside(inner, start, separator)?.into_iter();
     words
         .map(|(start, word)| unquoted(trimmed(word, start)))
@@ -165,16 +165,16 @@ fn words(value: &str, start: usize) -> Result<Vec<Segment>, Problem> {
 }
 
 fn trimmed(text: &str, start: usize) -> Segment {
-    let start = start + text.len() - text.trim_start().len();
+    let begin = start + text.len() - text.trim_start().len();
     let text = text.trim().to_owned();
     Segment {
-        range: start..start + text.len(),
+        range: begin..begin + text.len(),
         text,
     }
 }
 
 /// A word without the quotes around it.
-fn unquoted(word: Segment) -> Result<Segment, Problem> {
+fn unquoted(word: Segment) -> Result<Segment, ArgumentError> {
     let Segment { text, range } = &word;
     let inner = text.strip_prefix('"').and_then(|it| it.strip_suffix('"'));
     if inner.unwrap_or(text).contains('"') {
@@ -193,7 +193,11 @@ fn unquoted(word: Segment) -> Result<Segment, Problem> {
 
 /// Splits a text at `separator`, but not inside quotes or braces. Each part comes with the place where it begins,
 /// the text itself at `begin`.
-fn split_outside(text: &str, begin: usize, separator: char) -> Result<Vec<(usize, &str)>, Problem> {
+fn split_outside(
+    text: &str,
+    begin: usize,
+    separator: char,
+) -> Result<Vec<(usize, &str)>, ArgumentError> {
     let (mut parts, mut start, mut quoted, mut braces) = (Vec::new(), 0, false, 0usize);
     for (at, c) in text.char_indices() {
         match c {

@@ -32,13 +32,13 @@ pub fn links(comment: &str, start: usize) -> Vec<Vec<Segment>> {
             continue;
         }
         let rest = &comment[at + 1..];
-        let inner = rest.strip_prefix('`').unwrap_or(rest);
+        let plain = rest.strip_prefix('`').unwrap_or(rest);
         let is_in_name = |c: char| c.is_alphanumeric() || c == '_';
         // `struct@Name`
-        let named = inner.trim_start_matches(is_in_name).strip_prefix('@');
-        let inner = named.unwrap_or(inner);
-        let length = inner.find(|c| !is_in_name(c) && c != ':');
-        let length = length.unwrap_or(inner.len());
+        let named = plain.trim_start_matches(is_in_name).strip_prefix('@');
+        let inner = named.unwrap_or(plain);
+        let end = inner.find(|c| !is_in_name(c) && c != ':');
+        let length = end.unwrap_or(inner.len());
         let is_whole = inner[length..].starts_with([']', ')', '`', '(', '!', '#']);
         let begin = start + comment.len() - inner.len();
         found.extend(path(&inner[..length], begin).filter(|_| is_whole));

@@ -46,8 +46,8 @@ impl Code<'_> {
         match (self.word(condition.start), self.word(open)) {
             ("all" | "cfg", "(") => inside.any(|part| self.holds_only_in_tests(part)),
             ("any", "(") => {
-                let mut inside = inside.peekable();
-                inside.peek().is_some() && inside.all(|part| self.holds_only_in_tests(part))
+                let mut parts = inside.peekable();
+                parts.peek().is_some() && parts.all(|part| self.holds_only_in_tests(part))
             }
             ("test", _) => condition.len() == 1,
             _ => false,
@@ -72,8 +72,7 @@ impl Code<'_> {
     ///
     /// Where tokens alone do not tell the end, it is too late rather than too early, but never after what
     /// contains it.
-    pub fn end(&self, at: usize) -> usize {
-        let mut at = at;
+    pub fn end(&self, mut at: usize) -> usize {
         while let Some(attribute) = self.attribute(at) {
             at = attribute.end;
         }

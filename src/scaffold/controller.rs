@@ -39,9 +39,8 @@ pub fn controller_files(
         module: place.controller_module(name),
         name: place.controller_name(name),
     };
-    let image = resource.image();
     // The Deployment is kept by one controller.
-    let image = image.filter(|image| image.controller.as_ref() == name);
+    let image = resource.image().filter(|it| it.controller.as_ref() == name);
     let (controller, test) = match image {
         Some(_) => (all::IMAGE_CONTROLLER, all::IMAGE_CONTROLLER_TEST),
         None if resource.is_own() => (all::CONTROLLER, all::CONTROLLER_TEST),

@@ -58,8 +58,8 @@ pub(super) fn around_webhooks(project: &Project, resource: &Resource) -> Vec<Par
             "- manifests.yaml",
         ));
     }
-    for spoke in &webhooks.spoke {
-        let spoke = in_version(resource, spoke);
+    for version in &webhooks.spoke {
+        let spoke = in_version(resource, version);
         parts.extend(around_webhook(project, &spoke, CONVERTER));
     }
     parts
@@ -83,15 +83,15 @@ pub fn admission_files(project: &Project, resource: &Resource, admission: Admiss
 }
 
 /// The converter with its test.
-pub fn conversion_files(project: &Project, hub: &Resource, spoke: &Version) -> Vec<Part> {
-    let mut versions = [hub.version.to_string(), spoke.to_string()];
+pub fn conversion_files(project: &Project, hub: &Resource, version: &Version) -> Vec<Part> {
+    let mut versions = [hub.version.to_string(), version.to_string()];
     versions.sort_by(|a, b| line_order(a, b));
-    let versions = versions.join(", ");
-    let spoke = in_version(hub, spoke);
+    let both = versions.join(", ");
+    let spoke = in_version(hub, version);
     let (hub_place, spoke_place) = (Place::of(project, hub), Place::of(project, &spoke));
     let context = ConverterContext {
         resource: context(project, hub),
-        broken_versions: format!("{{\n    {versions},\n}}"),
+        broken_versions: format!("{{\n    {both},\n}}"),
         hub: hub.version.to_string(),
         hub_fields: spec_fields(project, hub).to_owned(),
         hub_sample: hub_place.sample_file(),
@@ -99,16 +99,16 @@ pub fn conversion_files(project: &Project, hub: &Resource, spoke: &Version) -> V
         spoke: spoke.version.to_string(),
         spoke_fields: spec_fields(project, &spoke).to_owned(),
         spoke_sample: spoke_place.sample_file(),
-        versions: format!("{{{versions}}}"),
+        versions: format!("{{{both}}}"),
     };
     let templates = [all::CONVERTER, all::CONVERTER_TEST];
     files(&spoke_place, CONVERTER, templates, &context)
 }
 
-fn in_version(hub: &Resource, spoke: &Version) -> Resource {
+fn in_version(resource: &Resource, version: &Version) -> Resource {
     Resource {
-        version: spoke.clone(),
-        ..hub.clone()
+        version: version.clone(),
+        ..resource.clone()
     }
 }
 

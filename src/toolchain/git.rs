@@ -46,8 +46,8 @@ pub fn uncommitted(root: &Path, places: &BTreeSet<String>) -> Result<Vec<String>
     // Each path follows two letters and a space, and begins at the top of the repository.
     let entries = files.split_terminator('\0');
     let files = entries.filter_map(|entry| {
-        let (status, path) = entry.split_at_checked(3)?;
-        let path = path.strip_prefix(prefix.trim_end()).unwrap_or(path);
+        let (status, whole) = entry.split_at_checked(3)?;
+        let path = whole.strip_prefix(prefix.trim_end()).unwrap_or(whole);
         let is_place = |it: &String| it == path || path.ends_with('/') && it.starts_with(path);
         (status != "!! " || places.iter().any(is_place)).then(|| path.to_owned())
     });
@@ -86,10 +86,8 @@ pub fn earlier(root: &Path, path: &str, fits: &dyn Fn(&str) -> bool) -> Option<S
                        -O/dev/null --name-only --format=%x00%H";
     let histories: [&[&str]; 2] = [&["--all", "--full-history"], &["--follow"]];
     histories.into_iter().find_map(|history| {
-        let log = git(root, LOG, &[history, &["--", path]].concat())
-            .ok()?
-            .stdout;
-        let log = String::from_utf8_lossy(&log).into_owned();
+        let output = git(root, LOG, &[history, &["--", path]].concat()).ok()?;
+        let log = String::from_utf8_lossy(&output.stdout).into_owned();
         // A hash, an empty line, and the path from the top of the repository.
         let mut places = log
             .split('\0')

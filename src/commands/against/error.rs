@@ -5,7 +5,7 @@ use thiserror::Error;
 
 use crate::error::{join, lines};
 use crate::layout::ALLOWED_BREAKS;
-use crate::manifests::compat::Difference;
+use crate::manifests::compat::CrdChange;
 
 #[derive(Debug, Error, Diagnostic)]
 pub enum AgainstError {
@@ -28,7 +28,7 @@ pub enum AgainstError {
 #[derive(Debug, Error, Diagnostic)]
 #[error("{0}")]
 #[diagnostic(code("against-break"), help("{}", allow(std::slice::from_ref(self))))]
-pub struct Break(pub Difference);
+pub struct Break(pub CrdChange);
 
 /// How to declare breaks as intended.
 fn allow(breaks: &[Break]) -> String {

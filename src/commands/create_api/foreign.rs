@@ -32,9 +32,9 @@ pub fn core(project: &Project, args: &ApiArgs) -> Result<Option<Resource>> {
         return Err(ApiError::CoreScope { kind }.into());
     }
     let existing = project.resources.iter().find(|it| it.gvk() == core.gvk());
-    let core = existing.cloned().unwrap_or(core);
-    check_beside(project, &core)?;
-    Ok(Some(core))
+    let resource = existing.cloned().unwrap_or(core);
+    check_beside(project, &resource)?;
+    Ok(Some(resource))
 }
 
 /// Another operator's type with the requested controller, or why it cannot have that controller.

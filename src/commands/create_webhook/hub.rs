@@ -61,7 +61,7 @@ pub fn moved(project: &Project, old: &Resource, new: &Resource) -> Project {
 }
 
 /// A file of the old hub, and what it becomes.
-struct Moved {
+struct HubFile {
     old: Part,
     new: Part,
     how: How,
@@ -77,7 +77,7 @@ enum How {
     Exchanged,
 }
 
-impl Moved {
+impl HubFile {
     /// The modules below a module that moves.
     fn below(&self, tree: &Tree) -> Vec<Change> {
         let folder = |part: &Part| part.path.strip_suffix(".rs").map(|it| format!("{it}/"));
@@ -97,14 +97,14 @@ impl Moved {
 }
 
 /// How the files change, and what is left to do.
-pub struct Files {
+pub struct HubChanges {
     pub changes: Vec<Change>,
     pub warnings: Vec<String>,
     /// The paths of the files that move, for which there are no other changes.
     pub moved: BTreeSet<String>,
 }
 
-impl Files {
+impl HubChanges {
     /// The hub is `old` in `before`, and `new` in `after`. Removes the hashes of files that are no longer needed
     /// from `after`.
     pub fn of(
@@ -154,11 +154,11 @@ impl Files {
 }
 
 /// Every file that changes with the hub.
-fn files(before: &Project, after: &Project, [old, new]: [&Resource; 2]) -> Vec<Moved> {
+fn files(before: &Project, after: &Project, [old, new]: [&Resource; 2]) -> Vec<HubFile> {
     let mut files = Vec::new();
     let mut add = |how, old: Vec<Part>, new: Vec<Part>| {
         let pairs = old.into_iter().zip(new);
-        files.extend(pairs.map(|(old, new)| Moved { old, new, how }));
+        files.extend(pairs.map(|(old, new)| HubFile { old, new, how }));
     };
     for name in &old.controllers {
         let files = |project, hub| scaffold::controller_files(project, hub, name.as_ref());
@@ -203,11 +203,8 @@ fn words(before: &Project, after: &Project, old: &Resource, new: &Resource) -> W
 /// A converter or its test with hub and spoke exchanged; `old` and `new` are as kbr renders them.
 fn exchanged(text: &str, old: &str, new: &str) -> String {
     let is_named = |line: &&str| line.starts_with("//!") || line.starts_with("use ");
-    let named = old
-        .lines()
-        .filter(is_named)
-        .zip(new.lines().filter(is_named));
-    let named: Vec<(&str, &str)> = named.collect();
+    let [olds, news] = [old, new].map(|text| text.lines().filter(is_named));
+    let named: Vec<(&str, &str)> = olds.zip(news).collect();
     let lines = text.split_inclusive('\n').map(|line| {
         let bare = line.trim_end_matches(['\r', '\n']);
         match named.iter().find(|(old, _)| *old == bare) {
@@ -217,7 +214,7 @@ fn exchanged(text: &str, old: &str, new: &str) -> String {
     });
     let moved: String = lines.collect();
     let code = Code::read(&moved);
-    let exchanged = (0..code.len()).filter_map(|at| {
+    let edits = (0..code.len()).filter_map(|at| {
         let sides = SIDES
             .iter()
             .flat_map(|&(hub, spoke)| [(hub, spoke), (spoke, hub)]);
@@ -226,12 +223,12 @@ fn exchanged(text: &str, old: &str, new: &str) -> String {
         let is_side = code.back(at, 1) != "." || other.starts_with("to_");
         is_side.then(|| Replacement::new(code.range(at), other))
     });
-    let exchanged: Vec<Replacement> = exchanged.collect();
+    let exchanged: Vec<Replacement> = edits.collect();
     replaced(&moved, 0..moved.len(), &exchanged)
 }
 
 /// What the owner of an edited file has to do.
-fn left(it: &Moved, text: &str, old: &Version, new: &Resource) -> Option<String> {
+fn left(it: &HubFile, text: &str, old: &Version, new: &Resource) -> Option<String> {
     let (path, version) = (&it.new.path, &new.version);
     match it.how {
         How::Exchanged => None,

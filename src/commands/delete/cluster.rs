@@ -1,5 +1,6 @@
 //! Warnings about what a deletion in the project means for clusters. Pure.
 
+use crate::error::join;
 use crate::names::{Version, objects};
 use crate::project::{Admission, Project, Resource};
 
@@ -26,8 +27,8 @@ pub fn of_webhooks(before: &Project, after: &Project) -> Vec<String> {
         let mut resources = project.resources.iter();
         resources.any(|it| it.webhooks().has(admission))
     };
-    let deleted = Admission::ALL.into_iter();
-    let deleted = deleted.filter(|it| has(before, *it) && !has(after, *it));
+    let all = Admission::ALL.into_iter();
+    let deleted = all.filter(|it| has(before, *it) && !has(after, *it));
     let warning = |admission| {
         let (kind, name) = match admission {
             Admission::Defaulting => ("Mutating", objects::MUTATING_CONFIGURATION),
@@ -47,14 +48,13 @@ pub fn of_conversion(after: &Project, hub: &Resource, spokes: &[Version]) -> Str
         .hub(&hub.qualified_group(), hub.kind.as_str())
         .is_some();
     let kind = &hub.kind;
-    let spokes: Vec<String> = spokes.iter().map(Version::to_string).collect();
     match is_converted {
         false => format!(
             "without a conversion, the API server changes only the `apiVersion` of a `{kind}`: fields that another version does not have are lost"
         ),
         true => format!(
             "the API server requests the conversion of each version of `{kind}` that it serves, but nothing converts {}: delete that version too, or write its converter again",
-            spokes.join(", ")
+            join(spokes, ", ", Version::to_string)
         ),
     }
 }

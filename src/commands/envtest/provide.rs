@@ -177,8 +177,8 @@ impl Provider<'_> {
             envtest::is_progress(line)
         };
         let missing = |source| EnvtestError::GoMissing { source };
-        let folder = work.path().join(folder);
-        let run = toolchain::go(&folder, &variables, args, &mut each, missing)?;
+        let module = work.path().join(folder);
+        let run = toolchain::go(&module, &variables, args, &mut each, missing)?;
         Ok(run)
     }
 

@@ -120,10 +120,8 @@ pub fn unreached(tree: &Tree, markers: &[CodeMarker]) -> Vec<MarkerError> {
         .filter(|(path, _)| super::is_source(path))
         .collect();
     let roots: Vec<String> = roots(tree, &files).collect();
-    let reached = |with_tests| {
-        let roots = roots.iter().map(String::as_str);
-        modules::reached(roots, &files, with_tests)
-    };
+    let reached =
+        |with_tests| modules::reached(roots.iter().map(String::as_str), &files, with_tests);
     let (of_operator, all) = (reached(false), reached(true));
     let mut errors: Vec<MarkerError> = Vec::new();
     for marker in markers {

@@ -42,20 +42,19 @@ pub fn from_types(
         files.push((path, text));
     }
     of_sizes.extend(crd::size::too_large_for_helm(&files));
-    let state_metrics = state_metrics.map(|text| (layout::STATE_METRICS.to_owned(), text));
-    files.extend(state_metrics);
-    let remarks = types.remarks.iter().filter(|_| any_changed);
-    let remarks = remarks.map(|it| format!("{}:{}: {}", it.path, it.line, it.text));
+    files.extend(state_metrics.map(|text| (layout::STATE_METRICS.to_owned(), text)));
+    let shown = types.remarks.iter().filter(|_| any_changed);
+    let remarks = shown.map(|it| format!("{}:{}: {}", it.path, it.line, it.text));
     let warnings = of_changes.into_iter().chain(of_sizes).chain(remarks);
     (files, warnings.collect())
 }
 
 /// The prefix of a kind's metric names: its group, or the project if it has no group of its own.
 fn metric_prefix(project: &Project, crd: &CrdDocument) -> String {
-    let group = crd.group.strip_suffix(project.domain.as_str());
-    let group = group.and_then(|group| group.strip_suffix('.'));
-    let group = group.unwrap_or(project.project_name.as_str());
-    format!("{group}_{}", crd.kind.to_lowercase())
+    let dotted = crd.group.strip_suffix(project.domain.as_str());
+    let group = dotted.and_then(|dotted| dotted.strip_suffix('.'));
+    let owner = group.unwrap_or(project.project_name.as_str());
+    format!("{owner}_{}", crd.kind.to_lowercase())
 }
 
 /// A warning about fields that may be null, because the operator always writes them.

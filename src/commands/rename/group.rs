@@ -43,8 +43,8 @@ pub fn requested(project: &Project, args: &RenameGroupArgs) -> Result<Requested>
 
 /// All resources of the requested group.
 fn resources<'a>(project: &'a Project, typed: Option<&Group>) -> Result<Vec<&'a Resource>> {
-    let own = project.apis().filter(|it| it.group.as_ref() == typed);
-    let own: Vec<&Resource> = own.collect();
+    let is_meant = |it: &&Resource| it.group.as_ref() == typed;
+    let own: Vec<&Resource> = project.apis().filter(is_meant).collect();
     if !own.is_empty() {
         return Ok(own);
     }

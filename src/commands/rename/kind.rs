@@ -74,8 +74,7 @@ fn renamed(project: &Project, old: &Resource, to: &Kind, plural: &Plural) -> Res
             Some(name) if name.as_str() == old.kind.lower() => Some(after_kind.clone()),
             other => other,
         });
-        let names = names.collect();
-        resource.rename_controllers(names);
+        resource.rename_controllers(names.collect());
     }
     Ok(after)
 }

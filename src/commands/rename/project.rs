@@ -45,10 +45,9 @@ pub fn plan(
         left: left(old),
         ..Words::default()
     };
-    let texts = initial::texts(project)
-        .into_iter()
-        .zip(initial::texts(&after));
-    let mut texts: Vec<_> = texts.map(|(old, new)| [old, new]).collect();
+    let [olds, news] = [project, &after].map(initial::texts);
+    let both = olds.into_iter().zip(news);
+    let mut texts: Vec<_> = both.map(|(old, new)| [old, new]).collect();
     texts.extend(lock.map(|before| {
         let mut after = before.clone();
         after.rename(old.as_str(), name.as_str());
@@ -72,10 +71,9 @@ pub fn plan(
 
 /// The texts that refer to the project; its name alone may be any word.
 fn left(name: &ProjectName) -> Vec<String> {
-    let names = [objects::NAMESPACE, objects::MANAGER, objects::LEASE, "api"];
-    let mut names: Vec<String> = names
-        .map(|object| objects::deployed(name.as_str(), object))
-        .into();
+    let named = [objects::NAMESPACE, objects::MANAGER, objects::LEASE, "api"];
+    let deployed = named.map(|object| objects::deployed(name.as_str(), object));
+    let mut names = Vec::from(deployed);
     names.push(format!("app.kubernetes.io/name: {name}"));
     names.push(format!("app.kubernetes.io/name: \"{name}\""));
     names.push(format!("--bin {name}"));

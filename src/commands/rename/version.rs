@@ -64,8 +64,8 @@ fn unknown_version(project: &Project, args: &RenameVersionArgs) -> Error {
         Some(kind) => CoreType::of_kind(group, kind).is_some(),
         None => others.any(|it| it.group.as_ref() == Some(group)),
     });
-    let kind = kind.map_or_else(String::new, |kind| format!(" {kind}"));
-    let version = format!("/{}{kind}", args.version);
+    let suffix = kind.map_or_else(String::new, |kind| format!(" {kind}"));
+    let version = format!("/{}{suffix}", args.version);
     unknown(project, typed, &version, is_of_others, named)
 }
 
@@ -76,8 +76,8 @@ fn renamed(project: &Project, args: &RenameVersionArgs) -> Project {
         if resource.version == args.version {
             resource.version = args.to.clone();
         }
-        let stored = resource.api_mut().map(|api| &mut api.stored_versions);
-        let stored = stored.into_iter().flatten();
+        let versions = resource.api_mut().map(|api| &mut api.stored_versions);
+        let stored = versions.into_iter().flatten();
         for version in stored.filter(|version| **version == args.version) {
             *version = args.to.clone();
         }

@@ -6,9 +6,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::Files;
+use super::RenamedFiles;
 use crate::commands::error::Result;
-use crate::commands::lines::Line;
+use crate::commands::lines::RenamedLine;
 use crate::commands::moves;
 use crate::commands::wanted::insert;
 use crate::modules::{MoveError, Moved};
@@ -17,15 +17,20 @@ use crate::project::Project;
 use crate::scaffold::{self, Part, What};
 
 /// How the scaffold differs from the old one with its files at their new places.
-pub struct Around {
+pub struct Surroundings {
     /// Lines that change within their files, by the old path.
-    pub renamed: BTreeMap<String, Vec<Line>>,
+    pub renamed: BTreeMap<String, Vec<RenamedLine>>,
     removed: Vec<Part>,
     added: Vec<Part>,
 }
 
-impl Around {
-    pub fn of(pairs: &[(Part, Part)], before: &Project, after: &Project, files: &Files) -> Self {
+impl Surroundings {
+    pub fn of(
+        pairs: &[(Part, Part)],
+        before: &Project,
+        after: &Project,
+        files: &RenamedFiles,
+    ) -> Self {
         let moved = |part: &Part| Part {
             path: match files.get(&part.path) {
                 Some((place, _)) => place.clone(),
@@ -40,20 +45,23 @@ impl Around {
         let [gone, new] = [&removed, &added]
             .map(|parts| parts.iter().map(Part::identity).collect::<BTreeSet<_>>());
         let is_renamed = |(old, now): &(Part, Part)| {
-            let old = moved(old);
-            old.path == now.path && gone.contains(&old.identity()) && new.contains(&now.identity())
+            let was = moved(old);
+            was.path == now.path && gone.contains(&was.identity()) && new.contains(&now.identity())
         };
-        let mut renamed: BTreeMap<String, Vec<Line>> = BTreeMap::new();
+        let mut renamed: BTreeMap<String, Vec<RenamedLine>> = BTreeMap::new();
         let (mut olds, mut news) = (Vec::new(), Vec::new());
         for (old, new) in pairs.iter().filter(|pair| is_renamed(pair)) {
             if let What::Line { marker, fragment } = &old.what
                 && let What::Line { fragment: new, .. } = &new.what
             {
-                renamed.entry(old.path.clone()).or_default().push(Line {
-                    marker: *marker,
-                    old: fragment.clone(),
-                    new: new.clone(),
-                });
+                renamed
+                    .entry(old.path.clone())
+                    .or_default()
+                    .push(RenamedLine {
+                        marker: *marker,
+                        old: fragment.clone(),
+                        new: new.clone(),
+                    });
             }
             olds.push(moved(old));
             news.push(new.clone());
@@ -72,7 +80,7 @@ impl Around {
         (before, after): (&Project, &Project),
         places: &[(String, String)],
         moved: &Moved,
-        files: &mut Files,
+        files: &mut RenamedFiles,
     ) -> Result<Vec<Change>> {
         for part in &self.removed {
             let texts = files.values_mut().filter(|(path, _)| *path == part.path);

@@ -100,14 +100,14 @@ impl<'a> Estimator<'a> {
                 ..Known::default()
             },
             Expr::Name(name) => {
-                let known = self.names.iter().rev().find(|(known, _)| known == name);
-                let known = known.map(|(_, known)| known.clone()).unwrap_or_default();
+                let bound = self.names.iter().rev().find(|(it, _)| it == name);
+                let known = bound.map(|(_, it)| it.clone()).unwrap_or_default();
                 let cost = Saturating(1);
                 Known { cost, ..known }
             }
             Expr::Field { of, name } => {
-                let of = self.of(of);
-                self.field(&of, name)
+                let object = self.of(of);
+                self.field(&object, name)
             }
             Expr::List(items) => Known {
                 size: u64::try_from(items.len()).ok(),
@@ -129,23 +129,23 @@ impl<'a> Estimator<'a> {
         let [outside, names, inside] = scopes(function, arguments);
         match (function, outside, names, inside) {
             (".bind", [value], [Expr::Name(name)], [body]) => {
-                let value = self.of(value);
-                let cost = value.cost;
-                self.names.push((name, value));
-                let mut body = self.of(body);
+                let bound = self.of(value);
+                let cost = bound.cost;
+                self.names.push((name, bound));
+                let mut result = self.of(body);
                 self.names.pop();
-                body.cost += cost;
-                body
+                result.cost += cost;
+                result
             }
             (_, [target], [Expr::Name(name)], steps) => {
-                let target = self.of(target);
-                self.loop_over(&target, name, function, steps)
+                let list = self.of(target);
+                self.loop_over(&list, name, function, steps)
             }
             (_, [target], [_, _], _) => Known::costing(self.of(target).cost),
             ("has", [Expr::Field { of, name }], ..) => {
-                let of = self.of(of);
-                self.field(&of, name);
-                Known::costing(of.cost)
+                let object = self.of(of);
+                self.field(&object, name);
+                Known::costing(object.cost)
             }
             ("?:", [condition, then, otherwise], ..) => {
                 let [condition, then, otherwise] =
@@ -153,11 +153,11 @@ impl<'a> Estimator<'a> {
                 Known::costing(condition + then.max(otherwise))
             }
             ("[]", [of, index], ..) => {
-                let of = self.of(of);
-                let cost = of.cost + self.of(index).cost + Saturating(1);
-                let element = of.schema.and_then(element);
-                let known = element.map(|schema| child(schema, &of, "[]"));
-                let known = known.unwrap_or_default();
+                let container = self.of(of);
+                let cost = container.cost + self.of(index).cost + Saturating(1);
+                let schema = container.schema.and_then(element);
+                let of_element = schema.map(|it| child(it, &container, "[]"));
+                let known = of_element.unwrap_or_default();
                 Known { cost, ..known }
             }
             _ => self.function(function, arguments),
@@ -168,7 +168,7 @@ impl<'a> Estimator<'a> {
     fn function(&mut self, function: &str, arguments: &'a [Expr]) -> Known<'a> {
         let all: Vec<Known<'a>> = arguments.iter().map(|argument| self.of(argument)).collect();
         let before: Saturating<u64> = all.iter().map(|known| known.cost).sum();
-        let cost = match (function.trim_start_matches('.'), all.as_slice()) {
+        let own = match (function.trim_start_matches('.'), all.as_slice()) {
             ("contains", [of, part]) if may_be(of, "string") => {
                 self.read(part, CHARACTER) * self.read(of, CHARACTER)
             }
@@ -198,7 +198,7 @@ impl<'a> Estimator<'a> {
             ("{}", _) => Saturating(30),
             _ => Saturating(1),
         };
-        let cost = before + cost;
+        let cost = before + own;
         let has_endless_result = matches!(function, "string" | ".format");
         let size = ENDLESS.filter(|_| has_endless_result || cost.0 == u64::MAX);
         Known {
@@ -217,11 +217,11 @@ impl<'a> Estimator<'a> {
         steps: &'a [Expr],
     ) -> Known<'a> {
         let is_optional = function.starts_with(".opt");
-        let items = target.schema.and_then(|schema| object_of(schema, "items"));
-        let items = items.filter(|_| !is_optional);
+        let listed = target.schema.and_then(|schema| object_of(schema, "items"));
+        let items = listed.filter(|_| !is_optional);
         let of_element = items.map(|items| child(items, target, "[]"));
         self.names.push((name, of_element.unwrap_or_default()));
-        let steps = self.sum(steps);
+        let step_costs = self.sum(steps);
         self.names.pop();
         let each = match function {
             ".all" => 3,
@@ -239,7 +239,7 @@ impl<'a> Estimator<'a> {
             size: target
                 .size
                 .filter(|_| matches!(function, ".filter" | ".map")),
-            cost: target.cost + (steps + Saturating(each)) * times,
+            cost: target.cost + (step_costs + Saturating(each)) * times,
         }
     }
 
@@ -260,18 +260,18 @@ impl<'a> Estimator<'a> {
     /// The field `name` of a value; it must be in the schema if the schema lists the fields.
     fn field(&mut self, of: &Known<'a>, name: &str) -> Known<'a> {
         let is_open = |schema: &Object| OPEN.iter().any(|key| schema.contains_key(*key));
-        let name = unescape(name);
+        let plain = unescape(name);
         let known = match of.schema {
             None => None,
             Some(schema) if !is_type(schema, "object") || is_open(schema) => {
                 object_of(schema, "additionalProperties").map(|value| child(value, of, ".*"))
             }
             Some(schema) => {
-                let field = field_of(schema, &name);
+                let field = field_of(schema, &plain);
                 if field.is_none() && !of.path.ends_with(".metadata") {
-                    self.missing.get_or_insert(name.clone());
+                    self.missing.get_or_insert(plain.clone());
                 }
-                field.map(|schema| child(schema, of, &format!(".{name}")))
+                field.map(|schema| child(schema, of, &format!(".{plain}")))
             }
         };
         Known {

@@ -8,7 +8,7 @@ use crate::manifests::pattern::regex;
 
 /// A word, symbol or literal of an expression.
 #[derive(Clone, Copy)]
-pub(super) enum Token<'a> {
+pub(super) enum CelToken<'a> {
     Word(&'a str),
     Number,
     /// A string or bytes, with its length.
@@ -34,7 +34,7 @@ static NUMBER: LazyLock<Regex> =
     LazyLock::new(|| regex(r"^(0[xX][0-9a-fA-F]*|[0-9]*(\.[0-9]+)?([eE][-+]?[0-9]+)?)[uU]?"));
 
 /// The tokens with their positions, in characters from 1, and one for the end.
-pub(super) fn tokens(text: &str) -> Result<Vec<(Token<'_>, usize)>, String> {
+pub(super) fn tokens(text: &str) -> Result<Vec<(CelToken<'_>, usize)>, String> {
     let mut tokens = Vec::new();
     let (mut rest, mut at) = (text, 1);
     while !rest.is_empty() {
@@ -52,12 +52,12 @@ pub(super) fn tokens(text: &str) -> Result<Vec<(Token<'_>, usize)>, String> {
         at += rest[..length].chars().count();
         rest = &rest[length..];
     }
-    tokens.push((Token::End, at));
+    tokens.push((CelToken::End, at));
     Ok(tokens)
 }
 
 /// The first token of a non-empty text, and its length in bytes.
-fn token(rest: &str) -> Result<(Token<'_>, usize), String> {
+fn token(rest: &str) -> Result<(CelToken<'_>, usize), String> {
     if let Some(opening) = OPENING.captures(rest) {
         return string(rest, &opening[1], &opening[2]);
     }
@@ -65,19 +65,19 @@ fn token(rest: &str) -> Result<(Token<'_>, usize), String> {
     if is_digit(rest) || rest.strip_prefix('.').is_some_and(is_digit) {
         let length = NUMBER.find(rest).map_or(0, |found| found.len());
         return match word(&rest[length..]) {
-            "" => Ok((Token::Number, length)),
+            "" => Ok((CelToken::Number, length)),
             more => Err(format!("`{}{more}` is not a number", &rest[..length])),
         };
     }
     let word = word(rest);
     if !word.is_empty() {
-        return Ok((Token::Word(word), word.len()));
+        return Ok((CelToken::Word(word), word.len()));
     }
     if let Some((name, _)) = rest.strip_prefix('`').and_then(|rest| rest.split_once('`')) {
-        return Ok((Token::Word(name), name.len() + 2));
+        return Ok((CelToken::Word(name), name.len() + 2));
     }
     if let Some(symbol) = SYMBOLS.split(' ').find(|symbol| rest.starts_with(symbol)) {
-        return Ok((Token::Symbol(symbol), symbol.len()));
+        return Ok((CelToken::Symbol(symbol), symbol.len()));
     }
     let found = rest.chars().next().unwrap_or_default();
     let help = match found {
@@ -96,7 +96,7 @@ fn word(text: &str) -> &str {
 }
 
 /// A string that begins with that prefix and these quotes, and its length in bytes.
-fn string<'a>(text: &str, prefix: &str, quotes: &str) -> Result<(Token<'a>, usize), String> {
+fn string<'a>(text: &str, prefix: &str, quotes: &str) -> Result<(CelToken<'a>, usize), String> {
     let is_raw = prefix.contains(['r', 'R']);
     let (mut at, mut characters) = (prefix.len() + quotes.len(), 0);
     while !text[at..].starts_with(quotes) {
@@ -111,7 +111,7 @@ fn string<'a>(text: &str, prefix: &str, quotes: &str) -> Result<(Token<'a>, usiz
         };
         characters += 1;
     }
-    Ok((Token::Text(characters), at + quotes.len()))
+    Ok((CelToken::Text(characters), at + quotes.len()))
 }
 
 /// The length of an escape sequence, which begins with a backslash.

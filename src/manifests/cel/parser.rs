@@ -5,7 +5,7 @@
 //! expression in Kubernetes can construct a message.
 
 use super::Expr;
-use super::lexer::{Token, tokens};
+use super::lexer::{CelToken, tokens};
 use crate::names::is_among;
 
 /// Maximum nesting depth of an expression. cel-go has the same limit.
@@ -34,13 +34,13 @@ pub fn parse(text: &str) -> Result<Expr, String> {
     };
     let expression = parser.expression()?;
     match parser.peek() {
-        Token::End => Ok(expression),
+        CelToken::End => Ok(expression),
         _ => Err(parser.unexpected("an operator or the end")),
     }
 }
 
 struct Parser<'a> {
-    tokens: Vec<(Token<'a>, usize)>,
+    tokens: Vec<(CelToken<'a>, usize)>,
     next: usize,
     depth: usize,
 }
@@ -48,17 +48,17 @@ struct Parser<'a> {
 type Parsed<T = Expr> = Result<T, String>;
 
 impl<'a> Parser<'a> {
-    fn peek(&self) -> Token<'a> {
+    fn peek(&self) -> CelToken<'a> {
         self.tokens[self.next].0
     }
 
     fn unexpected(&self, wanted: &str) -> String {
         let (token, at) = self.tokens[self.next];
         let found = match token {
-            Token::End => return format!("it ends where {wanted} is expected"),
-            Token::Word(text) | Token::Symbol(text) => format!("`{text}`"),
-            Token::Number => "a number".to_owned(),
-            Token::Text(_) => "a string".to_owned(),
+            CelToken::End => return format!("it ends where {wanted} is expected"),
+            CelToken::Word(text) | CelToken::Symbol(text) => format!("`{text}`"),
+            CelToken::Number => "a number".to_owned(),
+            CelToken::Text(_) => "a string".to_owned(),
         };
         format!("{wanted} is expected at character {at}, not {found}")
     }
@@ -66,7 +66,7 @@ impl<'a> Parser<'a> {
     /// Whether the next token is that symbol or word; if so, it is consumed.
     fn takes(&mut self, wanted: &str) -> bool {
         let is_it =
-            matches!(self.peek(), Token::Word(text) | Token::Symbol(text) if text == wanted);
+            matches!(self.peek(), CelToken::Word(text) | CelToken::Symbol(text) if text == wanted);
         self.next += usize::from(is_it);
         is_it
     }
@@ -146,7 +146,7 @@ impl<'a> Parser<'a> {
 
     fn name(&mut self, wanted: &str) -> Parsed<String> {
         match self.peek() {
-            Token::Word(word) if !matches!(word, "in" | "true" | "false" | "null") => {
+            CelToken::Word(word) if !matches!(word, "in" | "true" | "false" | "null") => {
                 self.next += 1;
                 Ok(word.to_owned())
             }
@@ -156,9 +156,9 @@ impl<'a> Parser<'a> {
 
     fn primary(&mut self) -> Parsed {
         let literal = match self.peek() {
-            Token::Number | Token::Word("true" | "false" | "null") => Expr::Constant,
-            Token::Text(length) => Expr::Text(length),
-            Token::Word(word) if is_among(RESERVED, word) => {
+            CelToken::Number | CelToken::Word("true" | "false" | "null") => Expr::Constant,
+            CelToken::Text(length) => Expr::Text(length),
+            CelToken::Word(word) if is_among(RESERVED, word) => {
                 return Err(format!("`{word}` is a reserved word of CEL"));
             }
             _ if self.takes("(") => {
@@ -198,7 +198,7 @@ impl<'a> Parser<'a> {
                 break;
             }
             // Only a list or a map may have a trailing comma.
-            if end == ")" && matches!(self.peek(), Token::Symbol(")")) {
+            if end == ")" && matches!(self.peek(), CelToken::Symbol(")")) {
                 return Err(self.unexpected("a value"));
             }
         }

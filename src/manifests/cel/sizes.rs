@@ -60,9 +60,9 @@ fn least_bytes(schema: &Object) -> u64 {
         "string" | "array" => 2,
         "object" => {
             let of_field = |name: &str| {
-                let schema = field_of(schema, name)?;
+                let field = field_of(schema, name)?;
                 let length = u64::try_from(name.len()).ok()?;
-                (!schema.contains_key("default")).then(|| length + 4 + least_bytes(schema))
+                (!field.contains_key("default")).then(|| length + 4 + least_bytes(field))
             };
             let required = texts_of(schema, "required");
             2 + required.filter_map(of_field).sum::<u64>()

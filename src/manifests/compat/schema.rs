@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 
-use super::{Differences, meaning};
+use super::{CrdChanges, meaning};
 use crate::manifests::json::{
     ELEMENTS, fields_of, is_true, list_of, path_of, requires, text_of, texts_of,
 };
@@ -25,7 +25,7 @@ const LIST_KEYS: &str = "x-kubernetes-list-map-keys";
 const MAP_TYPE: &str = "x-kubernetes-map-type";
 
 /// What changed between two states of the schema of a field, or of a version if the path is empty.
-pub(super) fn node(path: &str, old: &Value, new: &Value, changes: &mut Differences<'_>) {
+pub(super) fn node(path: &str, old: &Value, new: &Value, changes: &mut CrdChanges<'_>) {
     if old == new {
         return;
     }
@@ -69,7 +69,7 @@ fn limit(schema: &Value, key: &str, exclusive: &str) -> Option<(f64, bool)> {
     (!is_no_bound).then(|| (value, is_true(schema, exclusive)))
 }
 
-fn bounds(path: &str, old: &Value, new: &Value, changes: &mut Differences<'_>) {
+fn bounds(path: &str, old: &Value, new: &Value, changes: &mut CrdChanges<'_>) {
     for (key, exclusive, is_upper) in [
         ("maximum", "exclusiveMaximum", true),
         ("maxItems", "", true),
@@ -100,7 +100,7 @@ fn bounds(path: &str, old: &Value, new: &Value, changes: &mut Differences<'_>) {
 }
 
 /// Pattern, format and enumerated values.
-fn words(path: &str, old: &Value, new: &Value, changes: &mut Differences<'_>) {
+fn words(path: &str, old: &Value, new: &Value, changes: &mut CrdChanges<'_>) {
     match [old, new].map(|it| it.get("pattern")) {
         [was, Some(is)] if was != Some(is) => {
             let reason =
@@ -138,14 +138,14 @@ fn rule(rule: &Value) -> (&str, bool) {
     (text_of(rule, "rule"), is_true(rule, "optionalOldSelf"))
 }
 
-fn rules(path: &str, old: &Value, new: &Value, changes: &mut Differences<'_>) {
+fn rules(path: &str, old: &Value, new: &Value, changes: &mut CrdChanges<'_>) {
     let pointer = "x-kubernetes-validations";
     let (was, is) = (list_of(old, pointer), list_of(new, pointer));
     let has = |rules: &[Value], it: &Value| rules.iter().any(|other| rule(other) == rule(it));
     for it in is.iter().filter(|it| !has(was, it)) {
         // On one line, however it was written.
-        let text = text_of(it, "rule").split_whitespace();
-        let text = text.collect::<Vec<_>>().join(" ");
+        let words = text_of(it, "rule").split_whitespace();
+        let text = words.collect::<Vec<_>>().join(" ");
         let what = format!("rule-added {text}");
         let (rule, may_use_old) = rule(it);
         // A rule that can use the old value in every evaluation can accept unchanged objects, and is assumed to.
@@ -164,7 +164,7 @@ fn rules(path: &str, old: &Value, new: &Value, changes: &mut Differences<'_>) {
 }
 
 /// How server-side apply merges a list or a map.
-fn merge(path: &str, old: &Value, new: &Value, changes: &mut Differences<'_>) {
+fn merge(path: &str, old: &Value, new: &Value, changes: &mut CrdChanges<'_>) {
     for (key, what, default) in [
         (LIST_TYPE, "list-type", "atomic"),
         (MAP_TYPE, "map-type", "granular"),
@@ -197,7 +197,7 @@ fn merge(path: &str, old: &Value, new: &Value, changes: &mut Differences<'_>) {
 }
 
 /// Every other keyword; a removed keyword, or one that only describes, requires nothing.
-fn others(path: &str, old: &Value, new: &Value, changes: &mut Differences<'_>) {
+fn others(path: &str, old: &Value, new: &Value, changes: &mut CrdChanges<'_>) {
     let empty = Map::new();
     let [was, is] = [old, new].map(|it| it.as_object().unwrap_or(&empty));
     let is_known = |key: &str| WORDS.contains(&key) || is_among(KNOWN, key);
@@ -224,7 +224,7 @@ fn field<'a>(schema: &'a Value, name: &str) -> Option<&'a Value> {
 }
 
 /// The fields of an object: removed, new, required, with another default.
-fn fields(path: &str, old: &Value, new: &Value, changes: &mut Differences<'_>) {
+fn fields(path: &str, old: &Value, new: &Value, changes: &mut CrdChanges<'_>) {
     for (name, _) in fields_of(old).filter(|(name, _)| field(new, name).is_none()) {
         removed(&path_of(path, name), name, [old, new], changes);
     }
@@ -233,27 +233,27 @@ fn fields(path: &str, old: &Value, new: &Value, changes: &mut Differences<'_>) {
         changes.plain(true, &path_of(path, name), "required");
     }
     for (name, is) in fields_of(new) {
-        let path = path_of(path, name);
+        let below = path_of(path, name);
         let was_required = requires(old, name);
         let is_newly_required = requires(new, name) && !was_required;
         match field(old, name) {
             Some(was) => {
-                default(&path, [was, is], was_required, changes);
-                node(&path, was, is, changes);
+                default(&below, [was, is], was_required, changes);
+                node(&below, was, is, changes);
             }
-            None if is_true(old, FREE) => changes.plain(true, &path, "field-added"),
+            None if is_true(old, FREE) => changes.plain(true, &below, "field-added"),
             None if is_newly_required => {}
-            None => changes.plain(false, &path, "field-added"),
+            None => changes.plain(false, &below, "field-added"),
         }
         if is_newly_required {
-            changes.plain(is.get("default").is_none(), &path, "required");
+            changes.plain(is.get("default").is_none(), &below, "required");
         } else if was_required && !requires(new, name) {
-            changes.plain(false, &path, "optional");
+            changes.plain(false, &below, "optional");
         }
     }
 }
 
-fn removed(path: &str, name: &str, [old, new]: [&Value; 2], changes: &mut Differences<'_>) {
+fn removed(path: &str, name: &str, [old, new]: [&Value; 2], changes: &mut CrdChanges<'_>) {
     let is_lost = !is_true(new, FREE);
     let mut others = fields_of(new).filter(|(other, _)| field(old, other).is_none());
     let renamed = others.find(|(_, it)| field(old, name).is_some_and(|was| alike(was, it)));
@@ -269,7 +269,7 @@ fn removed(path: &str, name: &str, [old, new]: [&Value; 2], changes: &mut Differ
     }
 }
 
-fn default(path: &str, was_is: [&Value; 2], was_required: bool, changes: &mut Differences<'_>) {
+fn default(path: &str, was_is: [&Value; 2], was_required: bool, changes: &mut CrdChanges<'_>) {
     let [was, is] = was_is.map(|field| field.get("default"));
     let is_safe = was.is_none() && was_required;
     let reason = match (was, is) {
@@ -291,11 +291,11 @@ fn default(path: &str, was_is: [&Value; 2], was_required: bool, changes: &mut Di
 /// Whether two fields differ only in their descriptions.
 fn alike(one: &Value, other: &Value) -> bool {
     let bare = |schema: &Value| {
-        let mut schema = schema.clone();
-        if let Some(schema) = schema.as_object_mut() {
-            schema.retain(|key, _| !WORDS.contains(&key.as_str()));
+        let mut copy = schema.clone();
+        if let Some(keywords) = copy.as_object_mut() {
+            keywords.retain(|key, _| !WORDS.contains(&key.as_str()));
         }
-        schema
+        copy
     };
     bare(one) == bare(other)
 }

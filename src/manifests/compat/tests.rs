@@ -68,7 +68,7 @@ fn crd(field: Option<&Value>, spec: Option<&Value>, edit: &Map<String, Value>) -
     crd
 }
 
-fn changes(row: &Row) -> Vec<Difference> {
+fn changes(row: &Row) -> Vec<CrdChange> {
     let old = crd(row.old.as_ref(), row.old_spec.as_ref(), &row.old_edit);
     let new = crd(row.new.as_ref(), row.new_spec.as_ref(), &row.new_edit);
     let found = compare(&[old], &[new]);
@@ -76,7 +76,7 @@ fn changes(row: &Row) -> Vec<Difference> {
     found
 }
 
-fn key(change: &Difference) -> String {
+fn key(change: &CrdChange) -> String {
     let key = change.key();
     let short = key.strip_prefix("things.example.com ");
     short.unwrap_or(&key).to_owned()

@@ -14,7 +14,7 @@ use crate::names::is_among;
 
 /// An invalid attribute.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Attribute {
+pub struct InvalidAttribute {
     /// As written, without `#[kube(…)]` around it.
     pub text: String,
     /// What is wrong with it. Continues a sentence.
@@ -23,7 +23,7 @@ pub struct Attribute {
     pub help: &'static str,
 }
 
-impl Attribute {
+impl InvalidAttribute {
     fn new(text: String, problem: &'static str, help: &'static str) -> Self {
         Self {
             text,
@@ -46,8 +46,8 @@ pub(super) fn unite(whole: &mut CustomResourceDefinition, other: &CustomResource
         (&mut whole.metadata.labels, &other.metadata.labels),
     ] {
         for (key, value) in more.iter().flatten() {
-            let known = known.get_or_insert_default();
-            known.entry(key.clone()).or_insert_with(|| value.clone());
+            let values = known.get_or_insert_default();
+            values.entry(key.clone()).or_insert_with(|| value.clone());
         }
     }
     let (names, others) = (&mut whole.spec.names, &other.spec.names);
@@ -56,16 +56,16 @@ pub(super) fn unite(whole: &mut CustomResourceDefinition, other: &CustomResource
         (&mut names.categories, &others.categories),
     ] {
         for name in more.iter().flatten() {
-            let known = known.get_or_insert_default();
-            if !known.contains(name) {
-                known.push(name.clone());
+            let list = known.get_or_insert_default();
+            if !list.contains(name) {
+                list.push(name.clone());
             }
         }
     }
 }
 
 /// Checks all attributes.
-pub(super) fn check(crd: &CustomResourceDefinition, schema: &Value) -> Vec<Attribute> {
+pub(super) fn check(crd: &CustomResourceDefinition, schema: &Value) -> Vec<InvalidAttribute> {
     let mut wrong = Vec::new();
     names(&crd.spec.names, &mut wrong);
     for version in &crd.spec.versions {
@@ -74,7 +74,7 @@ pub(super) fn check(crd: &CustomResourceDefinition, schema: &Value) -> Vec<Attri
     wrong
 }
 
-fn names(names: &CustomResourceDefinitionNames, wrong: &mut Vec<Attribute>) {
+fn names(names: &CustomResourceDefinitionNames, wrong: &mut Vec<InvalidAttribute>) {
     let (short, categories) = (&names.short_names, &names.categories);
     for (key, names) in [
         ("plural", slice::from_ref(&names.plural)),
@@ -85,7 +85,7 @@ fn names(names: &CustomResourceDefinitionNames, wrong: &mut Vec<Attribute>) {
         let is_name =
             |name: &str| is_label(name) && name.starts_with(|c: char| c.is_ascii_lowercase());
         wrong.extend(names.iter().filter(|name| !is_name(name)).map(|name| {
-            Attribute::new(
+            InvalidAttribute::new(
                 format!("{key} = {name:?}"),
                 "is not a name that the API server accepts",
                 "write lower-case letters, digits and `-`, a letter first, and no `-` at the end",
@@ -97,7 +97,7 @@ fn names(names: &CustomResourceDefinitionNames, wrong: &mut Vec<Attribute>) {
 fn of_version(
     version: &CustomResourceDefinitionVersion,
     schema: &Value,
-    wrong: &mut Vec<Attribute>,
+    wrong: &mut Vec<InvalidAttribute>,
 ) {
     for one in version.additional_printer_columns.iter().flatten() {
         wrong.extend(column(one));
@@ -114,7 +114,7 @@ fn of_version(
             None => continue,
         };
         let help = "write the path of a string, a boolean or an integer, such as `selectable = \".spec.host\"`";
-        wrong.push(Attribute::new(text, problem, help));
+        wrong.push(InvalidAttribute::new(text, problem, help));
     }
     let subresources = version.subresources.iter();
     let scale = subresources.flat_map(|all| &all.scale);
@@ -122,7 +122,7 @@ fn of_version(
     if let Some(warning) = &version.deprecation_warning
         && (warning.chars().any(char::is_control) || warning.len() > 256)
     {
-        wrong.push(Attribute::new(
+        wrong.push(InvalidAttribute::new(
             format!("deprecated = {warning:?}"),
             "is longer than 256 bytes, or has line breaks",
             "write one line of at most 256 bytes",
@@ -130,7 +130,7 @@ fn of_version(
     }
 }
 
-fn column(column: &CustomResourceColumnDefinition) -> Option<Attribute> {
+fn column(column: &CustomResourceColumnDefinition) -> Option<InvalidAttribute> {
     let (name, kind, path) = (&column.name, &column.type_, &column.json_path);
     let format = column.format.as_deref().unwrap_or_default();
     let (argument, problem, help) = if name.is_empty() {
@@ -152,7 +152,7 @@ fn column(column: &CustomResourceColumnDefinition) -> Option<Attribute> {
         return None;
     };
     let text = format!("printcolumn(… name = {name:?}{argument})");
-    Some(Attribute::new(text, problem, help))
+    Some(InvalidAttribute::new(text, problem, help))
 }
 
 fn selectable_problem(path: &str, schema: &Value) -> Option<&'static str> {
@@ -173,7 +173,7 @@ fn selectable_problem(path: &str, schema: &Value) -> Option<&'static str> {
     (!is_fine).then_some("is not a string, boolean or integer")
 }
 
-fn scale_problem(scale: &CustomResourceSubresourceScale) -> Option<Attribute> {
+fn scale_problem(scale: &CustomResourceSubresourceScale) -> Option<InvalidAttribute> {
     let (spec, status) = (&scale.spec_replicas_path, &scale.status_replicas_path);
     let selector = scale.label_selector_path.as_deref();
     let mut paths = [
@@ -188,7 +188,7 @@ fn scale_problem(scale: &CustomResourceSubresourceScale) -> Option<Attribute> {
     .into_iter();
     let is_wrong = |path: &str, roots: &[&str]| !roots.iter().any(|root| path.starts_with(root));
     let (key, path, _) = paths.find(|(_, path, roots)| is_wrong(path, roots))?;
-    Some(Attribute::new(
+    Some(InvalidAttribute::new(
         format!("scale(… {key} = {path:?})"),
         "has a path in the wrong part of the object",
         "write `.spec.…` for the desired replicas, `.status.…` for the current ones, and either for the selector",

@@ -3,7 +3,7 @@
 use miette::Diagnostic;
 use thiserror::Error;
 
-use super::attributes::Attribute;
+use super::attributes::InvalidAttribute;
 use crate::error::quoted;
 use crate::manifests::schema::Refusal;
 
@@ -23,7 +23,10 @@ pub enum CrdError {
     Refused { name: String, refusal: Refusal },
     #[error("`{name}`: `#[kube({})]` {}", .attribute.text, .attribute.problem)]
     #[diagnostic(code("types-attribute"), help("{}", attribute.help))]
-    Attribute { name: String, attribute: Attribute },
+    Attribute {
+        name: String,
+        attribute: InvalidAttribute,
+    },
     #[error("`{name}` panicked while it described itself: {message}")]
     #[diagnostic(
         code("types-panicked"),

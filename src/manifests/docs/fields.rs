@@ -165,9 +165,9 @@ impl<'a> Tables<'a> {
             let Some(element) = schema.get(key).filter(|_| settings.is_none()) else {
                 continue;
             };
-            let path = format!("{path}{step}");
-            if fields_of(element).next().is_none() || self.foreign(&path).is_some() {
-                let of_element = self.said_of(element, &path).into_iter();
+            let below = format!("{path}{step}");
+            if fields_of(element).next().is_none() || self.foreign(&below).is_some() {
+                let of_element = self.said_of(element, &below).into_iter();
                 said.extend(of_element.map(|text| format!("{words}{text}")));
             }
         }

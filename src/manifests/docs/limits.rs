@@ -18,8 +18,8 @@ const COUNTS: [(&str, &str, &str, &str); 3] = [
 /// All requirements of a node, apart from its type, null and those of its fields and elements.
 pub fn of(schema: &Value) -> Vec<String> {
     let mut limits = Vec::new();
-    let values = list_of(schema, "enum").iter();
-    let values: Vec<String> = values.filter(|it| !it.is_null()).map(shown).collect();
+    let members = list_of(schema, "enum").iter();
+    let values: Vec<String> = members.filter(|it| !it.is_null()).map(shown).collect();
     limits.extend(given(values.join(", ")).map(|values| format!("One of {values}.")));
     limits.extend(range(schema));
     let multiple = schema.get("multipleOf");
@@ -69,8 +69,8 @@ fn range(schema: &Value) -> Option<String> {
     }
     let lower = min.map(|min| format!("{} {min}", if above { "more than" } else { "at least" }));
     let upper = max.map(|max| format!("{} {max}", if below { "less than" } else { "at most" }));
-    let both: Vec<String> = lower.into_iter().chain(upper).collect();
-    let both = given(both.join(", "))?;
+    let bounds: Vec<String> = lower.into_iter().chain(upper).collect();
+    let both = given(bounds.join(", "))?;
     Some(format!("{}{}.", both[..1].to_uppercase(), &both[1..]))
 }
 

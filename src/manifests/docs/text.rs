@@ -25,21 +25,19 @@ pub fn given<T: AsRef<str>>(text: T) -> Option<T> {
 /// A description on one line.
 pub fn inline(text: &str) -> String {
     let blank = |c: char| if c.is_control() { ' ' } else { c };
-    let lines = text.lines().map(|line| line.chars().map(blank).collect());
-    let lines: Vec<String> = lines.collect();
-    let mut lines = lines.iter().peekable();
+    let printable = text.lines().map(|line| line.chars().map(blank).collect());
+    let all: Vec<String> = printable.collect();
+    let mut lines = all.iter().peekable();
     let (mut done, mut between) = (String::new(), LINE);
-    while let Some(line) = lines.next() {
-        let line = line.trim();
+    while let Some(line) = lines.next().map(|line| line.trim()) {
         if line.is_empty() {
             between = PARAGRAPH;
             continue;
         }
         let block = if let Some(fence) = fence(line) {
-            let code = lines.by_ref().map(String::as_str);
-            let code: Vec<&str> = code
-                .take_while(|line| !is_end(line.trim(), fence))
-                .collect();
+            let is_inside = |line: &&str| !is_end(line.trim(), fence);
+            let rest = lines.by_ref().map(String::as_str);
+            let code: Vec<&str> = rest.take_while(is_inside).collect();
             format!(
                 "<pre>{}</pre>",
                 encoded(code.join("\n").trim_end_matches('\n'))

@@ -5,7 +5,7 @@
 
 use super::super::code_marker::{CodeMarker, MarkerError, MarkerKind, suggest};
 use super::cluster_scoped::is_out_of_reach;
-use super::{Target, Words};
+use super::{Target, WordSet};
 use crate::names::dns::{is_label, is_subdomain};
 use crate::names::is_among;
 use crate::names::objects::MANAGER_ROLE;
@@ -22,13 +22,13 @@ const ARGUMENTS: &str = "groups namespace resourceNames resources roleName urls 
 
 /// The arguments of one marker.
 pub(super) struct RbacArguments {
-    groups: Words,
-    names: Words,
+    groups: WordSet,
+    names: WordSet,
     pub(super) namespace: Option<String>,
-    resources: Words,
+    resources: WordSet,
     pub(super) role: String,
-    urls: Words,
-    pub(super) verbs: Words,
+    urls: WordSet,
+    pub(super) verbs: WordSet,
 }
 
 impl RbacArguments {
@@ -39,7 +39,7 @@ impl RbacArguments {
         is_namespaced: bool,
     ) -> Result<Self, MarkerError> {
         marker.check_names(ARGUMENTS)?;
-        let words = |name: &str| Words::from_iter(marker.words(name).unwrap_or_default());
+        let words = |name: &str| WordSet::from_iter(marker.words(name).unwrap_or_default());
         let one = |name: &str| -> Result<Option<String>, MarkerError> {
             let words = words(name);
             marker.ensure(
@@ -172,8 +172,8 @@ impl RbacArguments {
 
     /// Every single resource or URL of the marker.
     pub(super) fn targets(&self) -> Vec<Target> {
-        let of_group = |group: &String| {
-            let group = if group == "core" { "" } else { group.as_str() }.to_owned();
+        let of_group = |typed: &String| {
+            let group = if typed == "core" { "" } else { typed.as_str() }.to_owned();
             self.resources.iter().map(move |resource| {
                 Target::Resource(group.clone(), resource.clone(), self.names.clone())
             })

@@ -4,7 +4,7 @@
 
 use k8s_openapi::{ClusterResourceScope, Resource};
 
-use super::Words;
+use super::WordSet;
 
 const fn of<K: Resource<Scope = ClusterResourceScope>>() -> (&'static str, &'static str) {
     (K::GROUP, K::URL_PATH_SEGMENT)
@@ -40,7 +40,7 @@ static RESOURCES: &[(&str, &str)] = resources! {
 };
 
 /// Whether a Role cannot grant these verbs on that resource.
-pub(super) fn is_out_of_reach(group: &str, resource: &str, verbs: &Words) -> bool {
+pub(super) fn is_out_of_reach(group: &str, resource: &str, verbs: &WordSet) -> bool {
     let (plural, _) = resource.split_once('/').unwrap_or((resource, ""));
     // A request for one namespace by its name is authorized in that namespace.
     let by_name = ["delete", "get", "patch", "update"];

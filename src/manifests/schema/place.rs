@@ -90,8 +90,8 @@ impl<'a> Node<'a> {
 
     /// The keywords next to a reference to a type of Kubernetes.
     pub(super) fn settings(&self, foreign: bool) -> Object {
-        let own = self.entries.iter();
-        let own = own.filter(|(key, _)| !(foreign && *key == "description"));
+        let entries = self.entries.iter();
+        let own = entries.filter(|(key, _)| !(foreign && *key == "description"));
         own.map(|&(key, value)| (key.to_owned(), value.clone()))
             .collect()
     }

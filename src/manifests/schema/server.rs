@@ -44,12 +44,12 @@ struct Around {
 
 impl Check {
     fn node(&mut self, schema: &Object, path: &str, around: &Around) {
-        let problems = [
+        let found = [
             default(schema).map(|(below, reason)| (format!("{path}{below}"), reason)),
             wrong_pattern(schema).map(|reason| (path.to_owned(), reason)),
             merge(schema).map(|problem| (path.to_owned(), Reason::Merge { problem })),
         ];
-        let problems = problems.into_iter().flatten();
+        let problems = found.into_iter().flatten();
         self.refusals
             .extend(problems.map(|(path, reason)| Refusal::new(&path, reason)));
         self.rules(schema, path, around);
@@ -61,8 +61,8 @@ impl Check {
         }
         for ((key, step), bound) in ELEMENTS.into_iter().zip(["maxItems", "maxProperties"]) {
             if let Some(element) = object_of(schema, key) {
-                let around = around.inside(schema, path, bound);
-                self.node(element, &format!("{path}{step}"), &around);
+                let inside = around.inside(schema, path, bound);
+                self.node(element, &format!("{path}{step}"), &inside);
             }
         }
     }

@@ -26,9 +26,9 @@ pub(super) struct Stubs(Vec<(Object, usize)>);
 impl Stubs {
     /// Keeps a finished field and returns its stub. Equal fields share one, to stay equal.
     pub(super) fn leave(&mut self, finished: Object) -> Value {
-        let known = self.0.iter().position(|(known, _)| *known == finished);
-        let index = known.unwrap_or(self.0.len());
-        if known.is_none() {
+        let existing = self.0.iter().position(|(known, _)| *known == finished);
+        let index = existing.unwrap_or(self.0.len());
+        if existing.is_none() {
             self.0.push((finished, 0));
         }
         self.0[index].1 += 1;

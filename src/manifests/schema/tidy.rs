@@ -53,8 +53,8 @@ pub(super) fn tidy(schema: &mut Object) {
     tidy_formats(schema);
     tidy_bounds(schema);
     for key in ["oneOf", "anyOf", "allOf"] {
-        let members = schema.get_mut(key).and_then(Value::as_array_mut);
-        let members = members.into_iter().flatten();
+        let list = schema.get_mut(key).and_then(Value::as_array_mut);
+        let members = list.into_iter().flatten();
         members
             .filter_map(Value::as_object_mut)
             .for_each(tidy_member);

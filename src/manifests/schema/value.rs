@@ -18,8 +18,9 @@ pub(super) fn check(value: &Value, schema: &Object) -> Result<(), (String, Strin
     match value {
         Value::Array(items) => {
             if let Some(of_item) = object_of(schema, "items") {
-                let mut items = items.iter();
-                items.try_for_each(|item| check_below(item, of_item, "[]"))?;
+                for item in items {
+                    check_below(item, of_item, "[]")?;
+                }
             }
         }
         Value::Object(fields) => {

@@ -63,8 +63,8 @@ impl CodeMarker {
         let Some(word) = self.one(name)? else {
             return Ok(None);
         };
-        let number = word.parse::<u16>().ok();
-        let number = number.filter(|number| (1..=most).contains(number));
+        let parsed = word.parse::<u16>().ok();
+        let number = parsed.filter(|it| (1..=most).contains(it));
         number.map(Some).ok_or_else(|| {
             self.error(
                 format!("`{name}` cannot be `{word}`"),

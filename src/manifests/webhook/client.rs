@@ -31,8 +31,8 @@ pub(super) fn config(marker: &CodeMarker) -> Result<Value, MarkerError> {
 }
 
 fn service(marker: &CodeMarker) -> Result<Value, MarkerError> {
-    let path = marker.one("path")?.or(marker.constant.as_deref());
-    let path = path.ok_or_else(|| marker.missing("path"))?;
+    let given = marker.one("path")?.or(marker.constant.as_deref());
+    let path = given.ok_or_else(|| marker.missing("path"))?;
     let checked = path.parse::<WebhookPath>();
     checked.map_err(|error| marker.error(error.reason, error.remedy))?;
     let word = |name: &str, default: &'static str| -> Result<&str, MarkerError> {

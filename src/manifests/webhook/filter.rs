@@ -61,8 +61,8 @@ pub(super) fn conditions(marker: &CodeMarker) -> Result<Option<Vec<Value>>, Mark
 
 /// Checks the syntax of an expression, and that its names are declared.
 fn check(expression: &str) -> Result<(), String> {
-    let expression = cel::parse(expression)?;
-    let mut names = cel::free_names(&expression).into_iter();
+    let parsed = cel::parse(expression)?;
+    let mut names = cel::free_names(&parsed).into_iter();
     match names.find(|name| !is_among(DECLARED, name)) {
         Some(name) => Err(format!(
             "`{name}` is not declared; known are {}",
@@ -97,7 +97,7 @@ fn parse(text: &str) -> Result<Value, String> {
 /// The parts between commas, ignoring commas in parentheses.
 fn split(text: &str) -> Result<Vec<&str>, String> {
     let (mut depth, mut is_matched) = (0, true);
-    let parts = text.split(|c: char| {
+    let is_separator = |c: char| {
         depth += match c {
             '(' => 1,
             ')' => -1,
@@ -105,8 +105,8 @@ fn split(text: &str) -> Result<Vec<&str>, String> {
         };
         is_matched &= matches!(depth, 0 | 1);
         c == ',' && depth == 0
-    });
-    let parts: Vec<&str> = parts.collect();
+    };
+    let parts: Vec<&str> = text.split(is_separator).collect();
     match is_matched && depth == 0 {
         true => Ok(parts),
         false => Err("its parentheses do not match".to_owned()),
@@ -146,8 +146,8 @@ fn add(part: &str, selector: &mut LabelSelector) -> Result<(), String> {
             (_, Some(values)) => ("NotIn", values),
             _ => return Err(format!("`{part}` is not a requirement")),
         };
-        let values = values.split(',').map(check_value);
-        (key, operator, values.collect::<Result<_, _>>()?)
+        let checked = values.split(',').map(check_value);
+        (key, operator, checked.collect::<Result<_, _>>()?)
     } else {
         (part, "Exists", Vec::new())
     };
@@ -162,10 +162,10 @@ fn add(part: &str, selector: &mut LabelSelector) -> Result<(), String> {
 
 /// A key or a value without the space around it.
 fn checked(text: &str, is_valid: fn(&str) -> bool, what: &str) -> Result<String, String> {
-    let text = text.trim();
-    match is_valid(text) {
-        true => Ok(text.to_owned()),
-        false => Err(format!("`{text}` cannot be a label's {what}")),
+    let word = text.trim();
+    match is_valid(word) {
+        true => Ok(word.to_owned()),
+        false => Err(format!("`{word}` cannot be a label's {what}")),
     }
 }
 

@@ -59,8 +59,8 @@ fn words(
     name: &str,
     read: impl Fn(String) -> Result<String, MarkerError>,
 ) -> Result<BTreeSet<String>, MarkerError> {
-    let words = marker.list(name)?.into_iter().map(read);
-    let words: BTreeSet<String> = words.collect::<Result<_, _>>()?;
+    let values = marker.list(name)?.into_iter().map(read);
+    let words: BTreeSet<String> = values.collect::<Result<_, _>>()?;
     marker.ensure(
         words.len() <= 1 || !words.contains("*"),
         format!("`{name}` has `*` and other values, which the API server refuses"),

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::{Binding, Module, Names, Reference, Via, below, parent, places};
-use crate::rust::{Leaf, UseKind, UseTree, path};
+use crate::rust::{UseKind, UseLeaf, UseTree, path};
 
 impl Names<'_> {
     /// Makes the names that a module exports to its parent by `pub use name::*` follow the module.
@@ -21,20 +21,21 @@ impl Names<'_> {
             if self.moved(&old) == new {
                 continue;
             }
-            let (Some(scope), Some(inner)) = (self.scope_of(&old), self.scope_of(&module)) else {
+            let (Some(scope), Some(inner_scope)) = (self.scope_of(&old), self.scope_of(&module))
+            else {
                 continue;
             };
-            let inner = &self.scopes[inner];
+            let inner = &self.scopes[inner_scope];
             let is_export = |glob: &&usize| {
                 self.imports[**glob].is_public && self.target(**glob).as_ref() == Some(&module)
             };
             let Some(&glob) = self.scopes[scope].globs.iter().find(is_export) else {
                 continue;
             };
-            let types = inner.names.iter();
-            let types = types.filter(|(_, it)| matches!(it.binding, Binding::Type) && it.is_public);
-            let names = types.map(|(name, _)| name).chain(&inner.values);
-            let names: Vec<String> = names.chain(&it.makes).cloned().collect();
+            let bound = inner.names.iter();
+            let types = bound.filter(|(_, it)| matches!(it.binding, Binding::Type) && it.is_public);
+            let items = types.map(|(name, _)| name).chain(&inner.values);
+            let names: Vec<String> = items.chain(&it.makes).cloned().collect();
             self.exports.insert(glob);
             for name in names {
                 if self.scopes[scope].names.contains_key(&name) {
@@ -61,7 +62,7 @@ impl Names<'_> {
     }
 
     /// The import of a name in `scope`.
-    pub fn import_of(&self, scope: usize, leaf: &Leaf) -> Option<usize> {
+    pub fn import_of(&self, scope: usize, leaf: &UseLeaf) -> Option<usize> {
         let own = leaf.path.iter().rfind(|name| *name != "self");
         let name = leaf.alias.as_ref().or(own)?;
         match self.scopes[scope].names.get(name)?.binding {
@@ -79,7 +80,7 @@ impl Names<'_> {
             let is_left = |item: &Module| parent(item).as_ref() == Some(module);
             let Via::Import(number) = step else { continue };
             if self.items.keys().any(is_left) {
-                let item = steps.get(at + 1).and_then(|(_, item)| self.items.get(item));
+                let item = steps.get(at + 1).and_then(|(_, it)| self.items.get(it));
                 let new = item.and_then(parent).unwrap_or_else(|| self.moved(module));
                 uses.push((*number, new));
             }

@@ -43,9 +43,9 @@ impl Names<'_> {
                 Via::Import(number) => {
                     spelled.flush(None);
                     let carried = self.carried.get(number).cloned();
-                    let module = carried.unwrap_or_else(|| self.moved(module));
+                    let target = carried.unwrap_or_else(|| self.moved(module));
                     let name = self.following(import, || self.new_name(*number));
-                    spelled.push(&name, module);
+                    spelled.push(&name, target);
                 }
             }
             spelled.target = Some(module.clone());
@@ -64,8 +64,8 @@ impl Names<'_> {
         if self.is_busy(number) {
             return old;
         }
-        let new = self.respell(&import.from, false, Some(number));
-        let new = new.last().unwrap_or(&old);
+        let path = self.respell(&import.from, false, Some(number));
+        let new = path.last().unwrap_or(&old);
         match self.alias(number, new) {
             Some(alias) if alias != "_" => alias,
             _ => new.clone(),
@@ -76,8 +76,8 @@ impl Names<'_> {
     /// new one is taken, and `_` if the module itself is declared there.
     pub fn alias(&self, number: usize, new: &str) -> Option<String> {
         let import = &self.imports[number];
-        let old = import.from.path.last();
-        let old = old.filter(|_| import.alias.is_none())?;
+        let last = import.from.path.last();
+        let old = last.filter(|_| import.alias.is_none())?;
         let scope = &self.scopes[import.from.scope];
         let it = below(&self.moved(&scope.module), new);
         let becomes_it = |module: &&Module| self.moved(module) == it;
@@ -94,8 +94,8 @@ impl Names<'_> {
 
     /// The path of a module that is valid everywhere in the crate of `here`.
     fn absolute(&self, module: &Module, here: &Module) -> Vec<String> {
-        let name = self.crates[module.0].names.first();
-        let name = name.filter(|_| module.0 != here.0);
+        let first = self.crates[module.0].names.first();
+        let name = first.filter(|_| module.0 != here.0);
         let mut names = vec![name.map_or_else(|| "crate".to_owned(), |[_, new]| new.clone())];
         names.extend(module.1.iter().cloned());
         names
@@ -150,11 +150,9 @@ impl Spelled<'_> {
     /// Adds the names that lead to the target, or to `carried` in the new tree.
     fn flush(&mut self, carried: Option<&Module>) {
         let Some(target) = &self.target else { return };
-        let new = carried.cloned();
-        let new = new.unwrap_or_else(|| self.all.moved(target));
-        let rest = new.1.strip_prefix(self.base.1.as_slice());
-        let rest = rest.filter(|_| new.0 == self.base.0 && !self.is_absolute);
-        match rest {
+        let new = carried.cloned().unwrap_or_else(|| self.all.moved(target));
+        let below = new.1.strip_prefix(self.base.1.as_slice());
+        match below.filter(|_| new.0 == self.base.0 && !self.is_absolute) {
             // The names lead there if they mean the same as before, or if the others are as they were.
             Some(rest) if self.is_same || !rest.is_empty() && rest == self.rest => {
                 let hides = self.names.is_empty() && rest.first() != self.rest.first();

@@ -15,8 +15,8 @@ const FACTS: &str = include_str!("kubernetes.txt");
 ///
 /// A field that is missing in the schema belongs to another version of Kubernetes.
 pub(super) fn add(definition: &str, schema: &mut Object) {
-    let facts = FACTS.lines();
-    let facts = facts.filter_map(|line| line.strip_prefix(definition)?.split_once(' '));
+    let lines = FACTS.lines();
+    let facts = lines.filter_map(|line| line.strip_prefix(definition)?.split_once(' '));
     for (path, fact) in facts {
         if path.is_empty() {
             add_merging(schema, fact);

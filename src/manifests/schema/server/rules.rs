@@ -141,6 +141,6 @@ fn leads_to_field(path: &str, schema: &Object) -> bool {
     if path.contains('[') {
         return true;
     }
-    let path = path.strip_prefix('.');
-    path.is_some_and(|path| path.split('.').try_fold(schema, field_of).is_some())
+    let fields = path.strip_prefix('.');
+    fields.is_some_and(|fields| fields.split('.').try_fold(schema, field_of).is_some())
 }
