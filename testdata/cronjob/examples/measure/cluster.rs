@@ -12,13 +12,8 @@ use std::time::{Duration, SystemTime};
 
 use api::v1::CronJob;
 use k8s_openapi::api::batch::v1::Job;
-<<<<<<< HEAD
-use kbr_runtime::testing::{Builder, Operator, TestEnv};
 use kbr_runtime::{Action, Controller, Handle, Manager};
-=======
-use kbr_runtime::{Controller, Manager};
 use kbr_testing::{Builder, Operator, TestEnv};
->>>>>>> testing-crate
 use kube::api::PostParams;
 use kube::{Api, Resource, ResourceExt};
 use serde_json::json;

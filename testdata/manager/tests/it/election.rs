@@ -9,11 +9,7 @@ use api::v1::{Task, TaskSpec};
 use k8s_openapi::api::coordination::v1::{Lease, LeaseSpec};
 use k8s_openapi::api::rbac::v1::{Role, RoleBinding};
 use k8s_openapi::jiff::Timestamp;
-<<<<<<< HEAD
-use kbr_runtime::testing::{FaultProxy, TestEnv};
-=======
 use kbr_testing::{FaultProxy, TestEnv};
->>>>>>> testing-crate
 use kube::api::{DeleteParams, Patch, PatchParams, PostParams};
 use kube::{Api, Client};
 use serde_json::{Value, json};

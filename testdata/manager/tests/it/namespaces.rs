@@ -9,13 +9,8 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use k8s_openapi::api::core::v1::ConfigMap;
-<<<<<<< HEAD
-use kbr_runtime::testing::FaultProxy;
 use kbr_runtime::{Action, BindAddress, Controller, Flags, Handle, Manager, ManagerError};
-=======
-use kbr_runtime::{BindAddress, Controller, Flags, Manager, ManagerError};
 use kbr_testing::FaultProxy;
->>>>>>> testing-crate
 use kube::api::PostParams;
 use kube::{Api, Config, ResourceExt};
 use tokio::task::block_in_place;

@@ -12,13 +12,8 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use api::v1::{Task, TaskSpec};
-<<<<<<< HEAD
-use kbr_runtime::testing::{TestEnv, TestEnvError};
 use kbr_runtime::{BindAddress, Flags, Manager, ManagerError};
-=======
-use kbr_runtime::{BindAddress, Flags, Manager};
 use kbr_testing::{TestEnv, TestEnvError};
->>>>>>> testing-crate
 use kube::api::PostParams;
 use kube::config::{KubeConfigOptions, Kubeconfig};
 use kube::{Api, Config};
@@ -80,7 +75,6 @@ pub async fn manager(env: &TestEnv) -> Manager {
     let kubeconfig = Kubeconfig::read_from(env.kubeconfig()).unwrap();
     let options = KubeConfigOptions::default();
     let config = Config::from_custom_kubeconfig(kubeconfig, &options);
-<<<<<<< HEAD
     manager_of(config.await.unwrap(), |_| {})
 }
 
@@ -131,11 +125,6 @@ pub async fn eventually<T>(what: &str, mut find: impl FnMut() -> Option<T>) -> T
         assert!(start.elapsed() < PATIENCE, "timed out waiting for {what}");
         tokio::time::sleep(Duration::from_millis(50)).await;
     }
-=======
-    let mut flags = Flags::default();
-    flags.health_probe_bind_address = BindAddress::Off;
-    Manager::with_config(flags, config.await.unwrap()).unwrap()
->>>>>>> testing-crate
 }
 
 /// How many operators have been started.

@@ -9,7 +9,7 @@ use std::time::Instant;
 
 use api::v1::Task;
 use k8s_openapi::api::core::v1::{ConfigMap, Secret};
-use kbr_runtime::testing::{FaultProxy, ProxiedRequest};
+use kbr_testing::{FaultProxy, ProxiedRequest};
 use kbr_runtime::{Action, Controller, Handle, OwnedError};
 use kube::api::{DeleteParams, ObjectMeta, PostParams};
 use kube::runtime::watcher::Config;

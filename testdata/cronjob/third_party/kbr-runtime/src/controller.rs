@@ -17,8 +17,8 @@ use futures::future::BoxFuture;
 use futures::stream::BoxStream;
 use futures::{Stream, StreamExt};
 use kube::api::PartialObjectMeta;
-use kube::runtime::events::Recorder;
 use kube::runtime::Predicate;
+use kube::runtime::events::Recorder;
 use kube::runtime::reflector::ObjectRef;
 use kube::{Client, Resource};
 use serde::Serialize;
@@ -27,29 +27,16 @@ use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
 use crate::api_server::ApiServer;
-<<<<<<< HEAD
 use crate::backoff::Backoff;
-use crate::key::Key;
 use crate::cache::{Cached, Change, Entry, Source, guard, is_controlled_by_a, lock};
 use crate::handle::{Hand, Names};
-=======
-use crate::backoff::{Backoff, Key};
-use crate::metrics;
-use crate::owned::Owned;
->>>>>>> testing-crate
+use crate::key::Key;
 use crate::pause::Pause;
 use crate::queue::{Queue, Trigger};
 use crate::reconciler::{Policy, Reconciler};
 use crate::referenced::References;
-<<<<<<< HEAD
 use crate::watch::{SYNC_LIMIT, Watches};
 use crate::{Action, Cache, Clock, Handle, metrics, workers};
-=======
-use crate::watch::{Decoded, Packed, SYNC_LIMIT, Watches, resource};
-pub use cache::Cache;
-use readable::Readable;
-use shown::{Observer, Shown, named, owners_touched, request, touched};
->>>>>>> testing-crate
 
 /// How long a reconcile may take unless [`Controller::timeout`] says otherwise.
 const TIMEOUT: Duration = Duration::from_secs(300);
@@ -87,19 +74,15 @@ pub struct Controller<K: Resource> {
     debounce: Duration,
     timeout: Duration,
     sync_limit: Duration,
-<<<<<<< HEAD
     first_delay: Duration,
     longest_delay: Duration,
     needs_leader: bool,
     is_warm: bool,
-=======
->>>>>>> testing-crate
 }
 
 /// Subscribes to a cache, once there is a queue.
 type Setup = Box<dyn FnOnce(&Queue) + Send>;
 
-<<<<<<< HEAD
 impl<K: Cached> Controller<K> {
     /// Reconciles the objects of `cache`.
     #[doc(alias = "For")]
@@ -108,68 +91,6 @@ impl<K: Cached> Controller<K> {
         cache.keep(|_| true);
         let mut caches: HashMap<TypeId, Box<dyn Any + Send + Sync>> = HashMap::new();
         caches.insert(TypeId::of::<K>(), Box::new(cache.clone()));
-=======
-/// The watch of the objects themselves.
-type Primary<K> =
-    Box<dyn FnOnce(&Watches, Vec<Observer<K>>) -> BoxStream<'static, ReconcileRequest> + Send>;
-
-impl<K> Controller<K>
-where
-    K: Clone + Debug + DeserializeOwned + Resource + Send + Sync + 'static,
-    K::DynamicType: Clone + Debug + Default + Eq + Hash + Send + Sync + Unpin,
-{
-    /// Reconciles the objects of `api` that `config` selects.
-    ///
-    /// The watch may be silent for [`watcher::Config::timeout`](watcher::Config::timeout()), by default 45 seconds; then it is renewed. With
-    /// a longer time, changes that a dead connection hides are known later.
-    ///
-    /// They are cached as the JSON that the API server sent, without `metadata.managedFields`, and parsed for
-    /// each reconcile: parsing takes some microseconds, and the cache a third of the memory or less. With
-    /// [`Controller::for_stream`], this and everything else about the watch is up to you.
-    #[must_use]
-    pub fn new(api: Api<K>, config: watcher::Config) -> Self {
-        let (store, writer) = reflector::store::<Packed<K>>();
-        let objects = store.clone();
-        let primary: Primary<K> = Box::new(move |watches, observers| {
-            let readable = Readable::new(objects.clone(), watches.skipped());
-            let events = watches.watch::<_, Packed<K>>(api, config);
-            let events = events.filter_map(readable.into_filter());
-            let mut shown = Shown::new(objects, observers);
-            // The stream contains no errors.
-            let events = reflector(writer, events.map(Ok)).filter_map(|event| ready(event.ok()));
-            events
-                .flat_map(move |event| stream::iter(shown.take(&event)))
-                .boxed()
-        });
-        Self::of(Cache::of(store), primary)
-    }
-
-    /// Reconciles the objects in `stream`, which must fill `store`; see kube's
-    /// `Controller::for_stream`.
-    ///
-    /// An object that does not fit `K` makes a whole list of [`watcher()`](kube::runtime::watcher()) fail,
-    /// for all other objects as well.
-    #[must_use]
-    pub fn for_stream(
-        stream: impl Stream<Item = Result<K, watcher::Error>> + Send + 'static,
-        store: Store<K>,
-    ) -> Self {
-        let primary: Primary<K> = Box::new(move |watches, mut observers| {
-            let what = resource::<K>(&K::DynamicType::default());
-            let objects = watches.follow_items(what, stream);
-            let requests = objects.map(move |object| {
-                for observer in &mut observers {
-                    observer(&watcher::Event::Apply(&object));
-                }
-                request(Key::of(&object), Trigger::Change)
-            });
-            requests.boxed()
-        });
-        Self::of(Cache::of(store), primary)
-    }
-
-    fn of(cache: Cache<K>, primary: Primary<K>) -> Self {
->>>>>>> testing-crate
         Self {
             sources: vec![cache.source()],
             cache,
@@ -184,13 +105,10 @@ where
             debounce: Duration::ZERO,
             timeout: TIMEOUT,
             sync_limit: SYNC_LIMIT,
-<<<<<<< HEAD
             first_delay: crate::backoff::FIRST,
             longest_delay: crate::backoff::LONGEST,
             needs_leader: true,
             is_warm: false,
-=======
->>>>>>> testing-crate
         }
     }
 
@@ -201,7 +119,6 @@ where
     /// is taken over, and so that the object that wants the name is reconciled when it becomes free. For that, the
     /// cache must not have a selector that leaves them out.
     #[must_use]
-<<<<<<< HEAD
     pub fn owns<Child: Cached>(mut self, cache: Cache<Child>) -> Self {
         let (this, names, applied) = (self.cache.clone(), self.names.clone(), self.applied.clone());
         let kind = self.cache.kind().clone();
@@ -219,93 +136,15 @@ where
                         }
                         if is_freed(change) {
                             owners.extend(names.freed(TypeId::of::<Child>(), &change.key));
-                            let old = change.old.as_ref().map(|old| lock(&applied).remove(&old.uid));
+                            let old = change
+                                .old
+                                .as_ref()
+                                .map(|old| lock(&applied).remove(&old.uid));
                             drop(old);
                         }
                         add_all(&queue, owners, change.trigger);
                     }),
                 );
-=======
-    pub fn owns<Child>(self, api: Api<Child>, config: watcher::Config) -> Self
-    where
-        Child: Clone + Debug + DeserializeOwned + Resource<DynamicType = ()> + Send + 'static,
-    {
-        self.with(move |watches| {
-            let events = watches.watch::<_, PartialObjectMeta<Child>>(api, config);
-            owners_touched::<K, _, _>(events.filter_map(|event| ready(touched(event))))
-        })
-    }
-
-    /// Reconciles the owner of each object in `stream`; see kube's `Controller::owns_stream`.
-    #[must_use]
-    pub fn owns_stream<Child>(
-        self,
-        stream: impl Stream<Item = Result<Child, watcher::Error>> + Send + 'static,
-    ) -> Self
-    where
-        Child: Resource<DynamicType = ()> + Send + 'static,
-    {
-        self.with(move |watches| {
-            let objects = watches.follow_items(resource::<Child>(&()), stream);
-            owners_touched::<K, _, _>(objects.map(|object| (object, Trigger::Change)))
-        })
-    }
-
-    /// Reconciles the owner of each object in `cache` after each change of the object, and keeps the
-    /// cache up to date.
-    ///
-    /// # Panics
-    ///
-    /// If another controller already uses the same cache.
-    #[must_use]
-    pub fn owns_cached<Child>(self, cache: &Owned<K, Child>) -> Self
-    where
-        K: Resource<DynamicType = ()>,
-        Child:
-            Clone + Debug + DeserializeOwned + Resource<DynamicType = ()> + Send + Sync + 'static,
-        Child: Serialize,
-    {
-        let watch = cache.take_watch();
-        let cache = cache.clone();
-        self.with(move |watches| {
-            let touched = cache.follow(watch, watches);
-            touched
-                .map(|(object, trigger)| named(object, trigger))
-                .boxed()
-        })
-    }
-
-    /// Reconciles the objects that `mapper` returns, after each change of an object of `api`; see
-    /// [`Controller::watches`](kube::runtime::Controller::watches).
-    ///
-    /// An object that does not fit `Other` is logged and skipped.
-    #[must_use]
-    pub fn watches<Other, I>(
-        self,
-        api: Api<Other>,
-        config: watcher::Config,
-        mapper: impl Fn(Other) -> I + Send + Sync + 'static,
-    ) -> Self
-    where
-        Other: Clone + Debug + DeserializeOwned + Resource + Send + 'static,
-        Other::DynamicType: Clone + Debug + Default + Eq + Hash + Send + Sync,
-        I: IntoIterator<Item = ObjectRef<K>> + 'static,
-        I::IntoIter: Send,
-    {
-        self.with(move |watches| {
-            let mut skipped = watches.skipped();
-            let events = watches.watch(api, config);
-            let events = events.inspect(move |event| skipped.note(event));
-            let read = events.filter_map(|event| {
-                ready(match touched(event) {
-                    Some((Decoded::Object(object), trigger)) => Some((object, trigger)),
-                    _ => None,
-                })
-            });
-            read.flat_map(move |(object, trigger)| {
-                let objects = mapper(object).into_iter();
-                stream::iter(objects.map(move |object| named(object, trigger)))
->>>>>>> testing-crate
             })
         });
         self.with(cache)
@@ -410,7 +249,6 @@ where
         PartialObjectMeta<Other>: Cached,
         I: IntoIterator<Item = ObjectRef<Other>>,
     {
-<<<<<<< HEAD
         let this = self.cache.clone();
         self.setup.push({
             let cache = cache.clone();
@@ -461,10 +299,7 @@ where
 
     /// Reconciles each object whose reference is in `stream`, for what is not an object of Kubernetes.
     #[must_use]
-    pub fn reconcile_on(
-        mut self,
-        stream: impl Stream<Item = ObjectRef<K>> + Send + 'static,
-    ) -> Self
+    pub fn reconcile_on(mut self, stream: impl Stream<Item = ObjectRef<K>> + Send + 'static) -> Self
     where
         ObjectRef<K>: Send,
     {
@@ -485,24 +320,6 @@ where
     pub fn predicates(mut self, predicate: impl Predicate<K> + Send + 'static) -> Self {
         self.predicate = Some(Box::new(move |object| predicate.hash_property(object)));
         self
-=======
-        let references = References::default();
-        let index = references.clone();
-        self.observers
-            .push(Box::new(move |event| index.note(event, &mentions)));
-        self.with(move |watches| {
-            let events = watches.watch::<_, PartialObjectMeta<Other>>(api, config);
-            let concerned = events.flat_map(move |event| {
-                let trigger = match event {
-                    watcher::Event::Apply(_) | watcher::Event::Delete(_) => Trigger::Change,
-                    _ => Trigger::List,
-                };
-                let objects = references.concerned(&event).into_iter();
-                stream::iter(objects.map(move |object| ReconcileRequest { object, trigger }))
-            });
-            concerned.boxed()
-        })
->>>>>>> testing-crate
     }
 
     /// Does not reconcile an object while it has this annotation, such as `example.com/paused`, with the
@@ -577,29 +394,12 @@ where
         self
     }
 
-<<<<<<< HEAD
     /// How long the first lists may take while the API server answers: two minutes by default. Then the manager ends
     /// with [`ManagerError::ControllerEnded`](crate::ManagerError::ControllerEnded).
     #[doc(alias = "CacheSyncTimeout")]
     #[must_use]
-    pub fn sync_timeout(mut self, limit: Duration) -> Self {
-        self.sync_limit = limit;
-=======
-    /// How long the first list of each watch may take: two minutes by default, as in controller-runtime. If one
-    /// takes longer, the manager ends with [`ManagerError::ControllerEnded`](crate::ManagerError), which names
-    /// what could not be listed. The time counts only while the API server answers.
-    #[must_use]
     pub fn cache_sync_timeout(mut self, limit: Duration) -> Self {
         self.sync_limit = limit;
-        self
-    }
-
-    fn with(
-        mut self,
-        source: impl FnOnce(&Watches) -> BoxStream<'static, ReconcileRequest> + Send + 'static,
-    ) -> Self {
-        self.sources.push(Box::new(source));
->>>>>>> testing-crate
         self
     }
 
@@ -657,17 +457,9 @@ where
             threads,
             stop,
         } = run;
-<<<<<<< HEAD
         let watches = Watches::new(name, server.clone(), recorder.clone(), series);
         let backoff = Backoff::new(self.first_delay, self.longest_delay);
         queue.configure(self.timeout, self.debounce);
-=======
-        let watches = Watches::new(name, server.clone(), recorder, series).sync_limit(self.sync_limit);
-        let backoff = Backoff::default();
-        // If kube debounces, it must get every object at once.
-        let is_limited = self.concurrency > 0 && self.debounce.is_zero();
-        queue.configure(is_limited.then_some(self.concurrency), self.timeout);
->>>>>>> testing-crate
         queue.counts().may_run(self.concurrency);
         for setup in self.setup {
             setup(&queue);
@@ -710,7 +502,6 @@ where
             stop: stop.clone(),
             failing: failing.collect(),
         };
-<<<<<<< HEAD
         let pause = self.pause;
         let pause = pause.map(|pause| pause.run(name, client.clone(), self.cache.clone()));
         let hand = Hand {
@@ -772,22 +563,6 @@ where
             }),
             work: Box::pin(work),
             sources: shown,
-=======
-        let config = Config::default()
-            .concurrency(self.concurrency)
-            .debounce(self.debounce);
-        let unlisted = stopped_before_listed(self.cache.listed(), stop);
-        let reconcile = reconciler.wrap(reconcile, policy, pause, context);
-        let reconciled = self.cache.reconcile(reconcile, turns.boxed(), config);
-        let reconciled = reconciled.take_until(unlisted).for_each(|event| {
-            observe(name, &backoff, &queue, event);
-            ready(())
-        });
-        tokio::select! {
-            () = reconciled => "nothing is left to watch".to_owned(),
-            reason = watches.never_listed() => reason,
-            never = watches.report_unreadable() => match never {},
->>>>>>> testing-crate
         }
     }
 }
@@ -835,11 +610,7 @@ fn is_replaced<K>(change: &Change<K>) -> bool {
 }
 
 /// The objects of kind `K` that own the object `key`, whether they control it or not.
-fn owners_of<K: Cached, Child>(
-    entry: &Entry<Child>,
-    key: &Key,
-    cache: &Cache<K>,
-) -> Vec<Arc<Key>> {
+fn owners_of<K: Cached, Child>(entry: &Entry<Child>, key: &Key, cache: &Cache<K>) -> Vec<Arc<Key>> {
     let owners = entry.owners.iter();
     let owners = owners.filter(|owner| owner.is::<K>(cache.kind()));
     owners

@@ -426,15 +426,9 @@
 //! or an object may be older than a field that the type requires. Such an object does not block others:
 //! it is logged with the field, reported in an event with the reason `Unreadable`, and not reconciled
 //! until it can be read. The metric `kbr_unreadable_objects` counts such objects; of their events at most a
-<<<<<<< HEAD
 //! thousand wait to be published, and the rest are left out. [`Handle::owned`] returns an error for the owner
 //! of such an object. Give each new field of a type a default (`#[serde(default)]` or `Option`): objects that
 //! were stored earlier do not have it.
-=======
-//! thousand wait to be published, and the rest are left out. [`Owned::of`](crate::Owned::of) returns an
-//! error for the owner of such an object. Give each new field of a type a default (`#[serde(default)]` or `Option`): objects that were
-//! stored earlier do not have it.
->>>>>>> testing-crate
 //!
 //! # Objects that are paused
 //!
@@ -535,7 +529,6 @@
 //! A leader that cannot renew the Lease for 10 s exits with code 1, at the latest two seconds later, even if
 //! a reconcile blocks its thread. It starts no request in that time, not even if it was suspended and resumes
 //! later. Data that it handed to the kernel before may still
-<<<<<<< HEAD
 //! arrive. So a reconcile should write with the resource version that it has read, as [`Handle::status`] and
 //! [`Handle::apply`] do, and create objects with fixed names.
 //!
@@ -562,21 +555,6 @@
 //!     manager.add("keys", keys, load);
 //! }
 //! ```
-//!
-//! # The stop
-//!
-//! After SIGTERM no reconcile starts, and those that run have `--graceful-shutdown-timeout` to finish, by
-//! default 25 s. The manager then releases the Lease and exits with code 0. If reconciles or tasks still run at
-//! that time, it names them and exits with code 1, and the Lease expires: they might still write.
-//!
-//! Requests that are not answered after nine tenths of that time are given up, and later ones fail at once. So
-//! the reconcile fails and ends in time, even if the API server answers nothing. The release and the last
-//! responses of webhooks take up to four seconds more: let `terminationGracePeriodSeconds` of the pod be at
-//! least five seconds longer than the timeout, as in the manifests of `kbr init`.
-=======
-//! arrive. So a reconcile should write with the resource version that it has read, as
-//! [`apply_status`](crate::apply_status) does, and create objects with fixed names.
->>>>>>> testing-crate
 //!
 //! # The stop
 //!
@@ -629,22 +607,14 @@
 //! - `rest_client_requests_total` counts the requests of [`Manager::client`](crate::Manager::client),
 //!   without those for the Lease and for reviews.
 //!
-<<<<<<< HEAD
 //! Three metrics have no counterpart there. They have the label `resource`, such as `jobs.batch`, and are worth
 //! an alert when they stay above 0, or grow:
-=======
-//! Two gauges have no counterpart there. Both have the label `resource`, such as `jobs.batch`, and are worth an
-//! alert when they stay above 0:
->>>>>>> testing-crate
 //!
 //! - `kbr_failing_watches`: the watches of the resource that have failed, and whose next request the API
 //!   server has not accepted yet. A role may lack `watch`, or the CRD may not be installed.
 //! - `kbr_unreadable_objects`: the objects that do not fit their Rust type and are skipped. An object counts
 //!   once for each watch that has it.
-<<<<<<< HEAD
 //! - `kbr_cache_panics_total`: the panics of the functions that index or slim the objects of a cache.
-=======
->>>>>>> testing-crate
 //!
 //! [`Metrics::register`](crate::Metrics::register) adds a metric of your own:
 //!

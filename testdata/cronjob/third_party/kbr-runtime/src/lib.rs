@@ -113,13 +113,6 @@ mod retry;
 mod running;
 #[cfg(feature = "manager")]
 mod signals;
-<<<<<<< HEAD
-#[cfg(feature = "testing")]
-pub mod testing;
-=======
-#[cfg(feature = "manager")]
-mod status;
->>>>>>> testing-crate
 #[cfg(feature = "manager")]
 mod thread;
 #[cfg(feature = "manager")]

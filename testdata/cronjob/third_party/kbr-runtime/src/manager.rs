@@ -16,14 +16,9 @@ use futures::FutureExt;
 use futures::future::BoxFuture;
 use kube::api::PartialObjectMeta;
 use kube::runtime::events::Recorder;
-<<<<<<< HEAD
 use kube::runtime::watcher;
 use kube::{Api, Client, Config, Resource};
 use tokio::task::JoinSet;
-=======
-use kube::{Client, Config, Resource};
-use serde::de::DeserializeOwned;
->>>>>>> testing-crate
 use tokio::time::{sleep, timeout};
 use tokio_util::sync::CancellationToken;
 
@@ -557,11 +552,7 @@ impl Manager {
             grace: self.flags.graceful_shutdown_timeout,
         };
         let tasks = std::mem::take(&mut self.tasks);
-<<<<<<< HEAD
         let (outcome, election) = lead.run(controllers, tasks, caches, others).await;
-=======
-        let (outcome, election) = lead.run(controllers, tasks, others).await;
->>>>>>> testing-crate
         self.stop.cancel();
         let release = async {
             if let Some(election) = election {
@@ -625,7 +616,9 @@ impl Manager {
         let series = self.metrics.watches().clone();
         let watches = Watches::new(WATCHES, self.server.clone(), recorder, series);
         let used = |source: &Arc<dyn Source>| {
-            let mut all = controllers.iter().flat_map(|controller| &controller.sources);
+            let mut all = controllers
+                .iter()
+                .flat_map(|controller| &controller.sources);
             all.any(|other| other.address() == source.address())
         };
         let caches = std::mem::take(&mut self.caches);
@@ -671,7 +664,9 @@ impl Lead {
         let mut watching: JoinSet<()> = caches.into_iter().collect();
         let mut waiting = Vec::new();
         for controller in controllers {
-            let Prepared { name, work, watch, .. } = controller;
+            let Prepared {
+                name, work, watch, ..
+            } = controller;
             let mut watch = Some(watch);
             if controller.is_warm || !controller.needs_leader {
                 watching.extend(watch.take());

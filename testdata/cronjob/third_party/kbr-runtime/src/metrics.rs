@@ -62,13 +62,8 @@ const TOTAL: &str = "_total";
 /// The metrics of a manager, returned by [`Manager::metrics`](crate::Manager::metrics). Clones share
 /// them.
 ///
-<<<<<<< HEAD
 /// The manager's own metrics are those of controller-runtime 0.24, `kbr_cache_panics_total`,
 /// `kbr_failing_watches` and `kbr_unreadable_objects`; see the [guide](crate::guide#metrics-and-the-log-level). You can add your own:
-=======
-/// The manager's own metrics are those of controller-runtime 0.24, `kbr_failing_watches` and
-/// `kbr_unreadable_objects`; see the [guide](crate::guide#metrics-and-the-log-level). You can add your own:
->>>>>>> testing-crate
 ///
 /// ```
 /// use kbr_runtime::prometheus_client::metrics::counter::Counter;

@@ -11,10 +11,6 @@
 
 mod unreadable;
 
-<<<<<<< HEAD
-=======
-use std::collections::BTreeMap;
->>>>>>> testing-crate
 use std::convert::Infallible;
 use std::fmt::Debug;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -25,18 +21,12 @@ use futures::stream::BoxStream;
 use futures::{Stream, StreamExt};
 use http::Request;
 use kube::client::Body;
-<<<<<<< HEAD
 use kube::core::DynamicResourceScope;
 use kube::runtime::events::Recorder;
 use kube::runtime::watcher::{self, Event, watcher};
 use kube::{Api, Client, Resource};
 use prometheus_client::metrics::counter::Counter;
 use serde::de::DeserializeOwned;
-=======
-use kube::runtime::events::Recorder;
-use kube::runtime::watcher::{self, Event, watcher};
-use kube::{Api, Client, Resource};
->>>>>>> testing-crate
 use tokio::time::{Instant, sleep};
 use tower::service_fn;
 
@@ -45,12 +35,6 @@ use crate::cache::{Source, lock};
 use crate::chain::chain;
 use crate::metrics;
 
-<<<<<<< HEAD
-=======
-use decoded::Read;
-pub(crate) use decoded::{Decoded, Unreadable};
-pub(crate) use packed::Packed;
->>>>>>> testing-crate
 use unreadable::Reports;
 pub(crate) use unreadable::Skipped;
 
@@ -82,12 +66,6 @@ pub(crate) struct Watches {
     server: ApiServer,
     recorder: Recorder,
     series: metrics::Watches,
-<<<<<<< HEAD
-=======
-    sync_limit: Duration,
-    unlisted: Arc<Mutex<Unlisted>>,
-    failing: FailingWatches,
->>>>>>> testing-crate
     reports: Reports,
 }
 
@@ -117,30 +95,17 @@ impl Watches {
             server,
             recorder,
             series,
-<<<<<<< HEAD
-=======
-            sync_limit: SYNC_LIMIT,
-            unlisted: Arc::default(),
-            failing: FailingWatches::default(),
->>>>>>> testing-crate
             reports: Reports::default(),
         }
     }
 
-<<<<<<< HEAD
     /// Waits until the first list of one of `sources` is overdue although the API server answers, and says which.
-    pub(crate) async fn never_listed(&self, sources: &[Arc<dyn Source>], limit: Duration) -> String {
+    pub(crate) async fn never_listed(
+        &self,
+        sources: &[Arc<dyn Source>],
+        limit: Duration,
+    ) -> String {
         let start = Instant::now();
-=======
-    /// Sets how long the first lists may take while the API server answers.
-    pub(crate) fn sync_limit(self, sync_limit: Duration) -> Self {
-        Self { sync_limit, ..self }
-    }
-
-    /// Waits until a first list is overdue although the API server answers, and says which.
-    pub(crate) async fn never_listed(&self) -> String {
-        let (start, limit) = (Instant::now(), self.sync_limit);
->>>>>>> testing-crate
         loop {
             sleep(Duration::from_secs(1)).await;
             if start.elapsed().min(self.server.answering_for()) < limit {
@@ -154,22 +119,37 @@ impl Watches {
         }
     }
 
-<<<<<<< HEAD
-    /// The events of a watch, which is restarted for as long as anybody listens. `note` is told of each error.
+    /// The events of a watch, which is restarted for as long as anybody listens. `note` is told of each error, and
+    /// `passed` of a version: everything up to it has been shown.
     pub(crate) fn watch<K>(
         &self,
         selection: Selection,
         kind: &K::DynamicType,
         failing: &FailingWatches,
         note: impl Fn(&str) + Send + 'static,
+        passed: impl Fn(u64) + Clone + Send + 'static,
     ) -> BoxStream<'static, Event<K>>
     where
         K: Clone + Debug + DeserializeOwned + Send + 'static,
         K: Resource<Scope = DynamicResourceScope>,
         K::DynamicType: Clone + Send + Sync,
     {
-        let what = resource::<K>(kind);
-        let state = Arc::new(Mutex::new(WatchState {
+        let state = self.state(resource::<K>(kind), failing);
+        let accepted = state.clone();
+        let client = watching(selection.client, move |from| {
+            lock(&accepted).accepted();
+            passed(from);
+        });
+        let api: Api<K> = match selection.namespace {
+            Some(namespace) => Api::namespaced_with(client, &namespace, kind),
+            None => Api::all_with(client, kind),
+        };
+        self.keep_going(state, watcher(api, bounded(selection.config)), note)
+    }
+
+    /// The state of a watch that has not failed.
+    fn state(&self, what: String, failing: &FailingWatches) -> Arc<Mutex<WatchState>> {
+        Arc::new(Mutex::new(WatchState {
             controller: self.controller,
             series: self.series.failing(&what),
             what,
@@ -180,14 +160,7 @@ impl Watches {
             reported: None,
             is_reported: false,
             failing: failing.clone(),
-        }));
-        let accepted = state.clone();
-        let client = watching(selection.client, move || lock(&accepted).accepted());
-        let api: Api<K> = match selection.namespace {
-            Some(namespace) => Api::namespaced_with(client, &namespace, kind),
-            None => Api::all_with(client, kind),
-        };
-        self.keep_going(state, watcher(api, bounded(selection.config)), note)
+        }))
     }
 
     fn keep_going<K, S>(
@@ -196,114 +169,22 @@ impl Watches {
         watch: S,
         note: impl Fn(&str) + Send + 'static,
     ) -> BoxStream<'static, Event<K>>
-=======
-    /// The events of a watch of what `api` and `config` select, with the objects as `K`. No object can break
-    /// the list for the others. The watch is restarted for as long as anybody listens.
-    pub(crate) fn watch<A, K>(
-        &self,
-        api: Api<A>,
-        config: watcher::Config,
-    ) -> BoxStream<'static, Event<Decoded<K>>>
-    where
-        A: Resource,
-        K: Clone + Debug + Read + Resource + Send + 'static,
-        K::DynamicType: Clone + Default + Send + Sync,
-    {
-        let kind = K::DynamicType::default();
-        let state = self.state(resource::<K>(&kind));
-        let accepted = state.clone();
-        let namespace = api.namespace().map(str::to_owned);
-        let client = watching(api.into_client(), move || lock(&accepted).accepted());
-        let api: Api<Decoded<K>> = match namespace {
-            Some(namespace) => Api::namespaced_with(client, &namespace, &kind),
-            None => Api::all_with(client, &kind),
-        };
-        self.list(state, watcher(api, bounded(config)))
-    }
-
-    /// Like [`Watches::watch`], for events that the user has made.
-    pub(crate) fn follow<K, S>(&self, what: String, watch: S) -> BoxStream<'static, Event<K>>
->>>>>>> testing-crate
     where
         K: Send + 'static,
         S: Stream<Item = Result<Event<K>, watcher::Error>> + Send + 'static,
     {
-<<<<<<< HEAD
         let server = self.server.clone();
         let events = watch.filter_map(move |event| {
             let (event, delay) = match event {
                 Ok(event) => {
                     // A list that has begun has not arrived yet.
                     if !matches!(event, Event::Init) {
-=======
-        self.list(self.state(what), watch)
-    }
-
-    /// The events of `watch`, whose first list must arrive.
-    fn list<K, S>(&self, state: Arc<Mutex<WatchState>>, watch: S) -> BoxStream<'static, Event<K>>
-    where
-        K: Send + 'static,
-        S: Stream<Item = Result<Event<K>, watcher::Error>> + Send + 'static,
-    {
-        let number = {
-            let mut unlisted = self.unlisted();
-            let number = unlisted.last_key_value().map_or(0, |(last, _)| last + 1);
-            unlisted.insert(number, (lock(&state).what.clone(), None));
-            number
-        };
-        let watches = self.clone();
-        let works = move |event: &Event<K>| {
-            if matches!(event, Event::InitDone) {
-                watches.unlisted().remove(&number);
-            }
-            // A list that has begun has not arrived yet.
-            !matches!(event, Event::Init)
-        };
-        let watches = self.clone();
-        let fails = move |error: &str| {
-            if let Some((_, last)) = watches.unlisted().get_mut(&number) {
-                *last = Some(error.to_owned());
-            }
-        };
-        self.keep_going(state, watch, works, fails)
-    }
-
-    /// The items of a stream that the user has made from a watch, with pauses after its errors.
-    pub(crate) fn follow_items<T, S>(&self, what: String, items: S) -> BoxStream<'static, T>
-    where
-        T: Send + 'static,
-        S: Stream<Item = Result<T, watcher::Error>> + Send + 'static,
-    {
-        self.keep_going(self.state(what), items, |_| true, |_| {})
-    }
-
-    fn keep_going<T, S>(
-        &self,
-        state: Arc<Mutex<WatchState>>,
-        items: S,
-        mut works: impl FnMut(&T) -> bool + Send + 'static,
-        mut fails: impl FnMut(&str) + Send + 'static,
-    ) -> BoxStream<'static, T>
-    where
-        T: Send + 'static,
-        S: Stream<Item = Result<T, watcher::Error>> + Send + 'static,
-    {
-        let server = self.server.clone();
-        let items = items.filter_map(move |item| {
-            let (item, delay) = match item {
-                Ok(item) => {
-                    if works(&item) {
->>>>>>> testing-crate
                         lock(&state).works();
                     }
                     (Some(event), Duration::ZERO)
                 }
                 Err(error) => {
-<<<<<<< HEAD
                     note(&explained(&error));
-=======
-                    fails(&explained(&error));
->>>>>>> testing-crate
                     (None, lock(&state).pause_after(&error))
                 }
             };
@@ -315,7 +196,6 @@ impl Watches {
                 event
             }
         });
-<<<<<<< HEAD
         events.boxed()
     }
 
@@ -337,17 +217,24 @@ impl Watches {
 }
 
 /// `client`, which calls `accepted` whenever the API server has accepted a watch, and before the first event
-/// of that watch.
-fn watching(client: Client, accepted: impl Fn() + Clone + Send + 'static) -> Client {
+/// of that watch, with the version from which it continues; 0 if that is not a number.
+fn watching(client: Client, accepted: impl Fn(u64) + Clone + Send + 'static) -> Client {
     let namespace = client.default_namespace().to_owned();
     let requests = service_fn(move |request: Request<Body>| {
         let (client, accepted) = (client.clone(), accepted.clone());
         async move {
-            let mut query = request.uri().query().unwrap_or_default().split('&');
-            let is_watch = query.any(|pair| pair == "watch=true");
+            let query = request.uri().query().unwrap_or_default();
+            let value = |name: &str| {
+                let mut pairs = query.split('&').filter_map(|pair| pair.split_once('='));
+                pairs
+                    .find(|(other, _)| *other == name)
+                    .map(|(_, value)| value)
+            };
+            let is_watch = value("watch") == Some("true");
+            let from = value("resourceVersion").and_then(|version| version.parse().ok());
             let response = client.send(request).await?;
             if is_watch && response.status().is_success() {
-                accepted();
+                accepted(from.unwrap_or_default());
             }
             Ok::<_, kube::Error>(response)
         }
@@ -355,76 +242,6 @@ fn watching(client: Client, accepted: impl Fn() + Clone + Send + 'static) -> Cli
     Client::new(requests, namespace)
 }
 
-=======
-        items.boxed()
-    }
-
-    /// The state of a watch that has not failed.
-    fn state(&self, what: String) -> Arc<Mutex<WatchState>> {
-        let series = self.series.failing(&what);
-        Arc::new(Mutex::new(WatchState {
-            controller: self.controller,
-            what,
-            series,
-            server: self.server.clone(),
-            failures: 0,
-            is_failing: false,
-            accepted: None,
-            reported: None,
-            is_reported: false,
-            all: self.failing.clone(),
-        }))
-    }
-
-    pub(crate) fn failing(&self) -> FailingWatches {
-        self.failing.clone()
-    }
-
-    /// For the objects of one watch that cannot be read.
-    pub(crate) fn skipped<K>(&self) -> Skipped<K>
-    where
-        K: Resource,
-        K::DynamicType: Default,
-    {
-        let resource = resource::<K>(&K::DynamicType::default());
-        let counted = self.series.unreadable(&resource);
-        Skipped::new(self.controller, self.reports.clone(), counted)
-    }
-
-    /// Publishes events about objects that cannot be read.
-    pub(crate) async fn report_unreadable(&self) -> Infallible {
-        self.reports.publish(&self.server, &self.recorder).await
-    }
-
-    fn unlisted(&self) -> MutexGuard<'_, Unlisted> {
-        lock(&self.unlisted)
-    }
-}
-
-fn lock<T>(shared: &Mutex<T>) -> MutexGuard<'_, T> {
-    shared.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-/// `client`, which calls `accepted` whenever the API server has accepted a watch, and before the first event
-/// of that watch.
-fn watching(client: Client, accepted: impl Fn() + Clone + Send + 'static) -> Client {
-    let namespace = client.default_namespace().to_owned();
-    let requests = service_fn(move |request: Request<Body>| {
-        let (client, accepted) = (client.clone(), accepted.clone());
-        async move {
-            let mut query = request.uri().query().unwrap_or_default().split('&');
-            let is_watch = query.any(|pair| pair == "watch=true");
-            let response = client.send(request).await?;
-            if is_watch && response.status().is_success() {
-                accepted();
-            }
-            Ok::<_, kube::Error>(response)
-        }
-    });
-    Client::new(requests, namespace)
-}
-
->>>>>>> testing-crate
 /// `config` with a timeout, which keeps the watch from staying silent for long. 0 would disable kube's own limit.
 fn bounded(mut config: watcher::Config) -> watcher::Config {
     let asked = config.timeout.filter(|seconds| *seconds > 0);
@@ -455,11 +272,7 @@ struct WatchState {
     reported: Option<Instant>,
     /// It was about the failure that has not ended yet.
     is_reported: bool,
-<<<<<<< HEAD
     failing: FailingWatches,
-=======
-    all: FailingWatches,
->>>>>>> testing-crate
     series: metrics::Share,
 }
 
@@ -480,11 +293,7 @@ impl WatchState {
             }
         };
         if !std::mem::replace(&mut self.is_failing, true) {
-<<<<<<< HEAD
             self.failing.set(true);
-=======
-            self.all.begin();
->>>>>>> testing-crate
             self.series.set(1);
         }
         self.failures = self.failures.saturating_add(1);
@@ -522,11 +331,7 @@ impl WatchState {
 
     fn end(&mut self) {
         if std::mem::take(&mut self.is_failing) {
-<<<<<<< HEAD
             self.failing.set(false);
-=======
-            self.all.end();
->>>>>>> testing-crate
             self.series.set(0);
         }
         if std::mem::take(&mut self.is_reported) {
@@ -539,11 +344,7 @@ impl WatchState {
 impl Drop for WatchState {
     fn drop(&mut self) {
         if self.is_failing {
-<<<<<<< HEAD
             self.failing.set(false);
-=======
-            self.all.end();
->>>>>>> testing-crate
         }
     }
 }

@@ -6,36 +6,21 @@
 //! A mistake in a schema makes all objects of a kind unreadable at once. Their events are therefore published
 //! one after the other, and only so many wait: the log and the metric still have all objects.
 
-<<<<<<< HEAD
 use std::collections::VecDeque;
 use std::convert::Infallible;
-=======
-use std::collections::{HashMap, VecDeque};
-use std::convert::Infallible;
-use std::marker::PhantomData;
->>>>>>> testing-crate
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use k8s_openapi::api::core::v1::ObjectReference;
 use kube::Resource;
 use kube::runtime::events::{Event, EventType, Recorder};
-<<<<<<< HEAD
 use tokio::sync::Notify;
 
 use super::{LONGEST_PAUSE, resource};
 use crate::api_server::ApiServer;
-use crate::key::Key;
 use crate::cache::{Unreadable, lock};
-=======
-use kube::runtime::watcher;
-use tokio::sync::Notify;
-
-use super::{Decoded, LONGEST_PAUSE, Unreadable, lock, resource};
-use crate::api_server::ApiServer;
-use crate::backoff::Key;
->>>>>>> testing-crate
 use crate::chain::chain;
+use crate::key::Key;
 use crate::metrics::Share;
 
 /// How long publishing the event may take.
@@ -92,10 +77,9 @@ impl Reports {
 }
 
 /// The objects of one watch that cannot be read.
-pub(crate) struct Skipped<K> {
+pub(crate) struct Skipped {
     controller: &'static str,
     reports: Reports,
-<<<<<<< HEAD
     counted: Share,
     resource: String,
     api_version: String,
@@ -124,72 +108,11 @@ impl Skipped {
         self.counted.set(skipped);
         if let Some(object) = object {
             self.report(&object, skipped);
-=======
-    /// The versions that have been reported, by uid.
-    reported: HashMap<String, String>,
-    /// The same for a list that is arriving.
-    listed: HashMap<String, String>,
-    /// The number of objects in `reported`.
-    counted: Share,
-    kind: PhantomData<fn(K)>,
-}
-
-impl<K> Skipped<K>
-where
-    K: Resource,
-    K::DynamicType: Default,
-{
-    pub(super) fn new(controller: &'static str, reports: Reports, counted: Share) -> Self {
-        Self {
-            controller,
-            reports,
-            reported: HashMap::new(),
-            listed: HashMap::new(),
-            counted,
-            kind: PhantomData,
         }
     }
 
-    /// Reports an object in `event` that cannot be read, and forgets one that can be read or was deleted.
-    pub(crate) fn note(&mut self, event: &watcher::Event<Decoded<K>>) {
-        match event {
-            watcher::Event::Init => self.listed.clear(),
-            watcher::Event::InitApply(Decoded::Unreadable(object)) => {
-                self.report(object);
-                self.listed.extend(identity(object));
-            }
-            watcher::Event::InitApply(Decoded::Object(_)) => {}
-            watcher::Event::InitDone => self.reported = std::mem::take(&mut self.listed),
-            watcher::Event::Apply(Decoded::Unreadable(object)) => {
-                self.report(object);
-                self.reported.extend(identity(object));
-            }
-            watcher::Event::Apply(object @ Decoded::Object(_)) | watcher::Event::Delete(object) => {
-                if !self.reported.is_empty()
-                    && let Some(uid) = &object.meta().uid
-                {
-                    self.reported.remove(uid);
-                }
-            }
->>>>>>> testing-crate
-        }
-        self.counted.set(self.reported.len());
-    }
-
-<<<<<<< HEAD
     fn report(&self, object: &Unreadable, skipped: usize) {
         let key = Key::of_meta(&object.metadata);
-=======
-    fn report(&self, object: &Unreadable) {
-        let Some((uid, version)) = identity(object) else {
-            return;
-        };
-        if self.reported.get(&uid) == Some(&version) {
-            return;
-        }
-        let kind = K::DynamicType::default();
-        let (resource, key) = (resource::<K>(&kind), Key::of_meta(&object.metadata));
->>>>>>> testing-crate
         let (controller, error) = (self.controller, &object.error);
         tracing::error!(
             controller,
