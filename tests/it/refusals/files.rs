@@ -136,6 +136,7 @@ error: `.clippy.toml` already exists with different content
        `third_party/kbr-runtime/src/http_server/log_limit.rs` already exists with different content
        `third_party/kbr-runtime/src/http_server/metered.rs` already exists with different content
        `third_party/kbr-runtime/src/http_server/peer.rs` already exists with different content
+       `third_party/kbr-runtime/src/internal.rs` already exists with different content
        `third_party/kbr-runtime/src/key.rs` already exists with different content
        `third_party/kbr-runtime/src/lib.rs` already exists with different content
        `third_party/kbr-runtime/src/logging.rs` already exists with different content
@@ -164,38 +165,6 @@ error: `.clippy.toml` already exists with different content
        `third_party/kbr-runtime/src/retry.rs` already exists with different content
        `third_party/kbr-runtime/src/running.rs` already exists with different content
        `third_party/kbr-runtime/src/signals.rs` already exists with different content
-       `third_party/kbr-runtime/src/testing.rs` already exists with different content
-       `third_party/kbr-runtime/src/testing/assets.rs` already exists with different content
-       `third_party/kbr-runtime/src/testing/audit.rs` already exists with different content
-       `third_party/kbr-runtime/src/testing/builder.rs` already exists with different content
-       `third_party/kbr-runtime/src/testing/control_plane.rs` already exists with different content
-       `third_party/kbr-runtime/src/testing/conversions.rs` already exists with different content
-       `third_party/kbr-runtime/src/testing/error.rs` already exists with different content
-       `third_party/kbr-runtime/src/testing/external.rs` already exists with different content
-       `third_party/kbr-runtime/src/testing/fault_proxy.rs` already exists with different content
-       `third_party/kbr-runtime/src/testing/fault_proxy/faults.rs` already exists with different content
-       `third_party/kbr-runtime/src/testing/fault_proxy/passing.rs` already exists with different content
-       `third_party/kbr-runtime/src/testing/folder.rs` already exists with different content
-       `third_party/kbr-runtime/src/testing/grants.rs` already exists with different content
-       `third_party/kbr-runtime/src/testing/install.rs` already exists with different content
-       `third_party/kbr-runtime/src/testing/keys.rs` already exists with different content
-       `third_party/kbr-runtime/src/testing/kubelet.rs` already exists with different content
-       `third_party/kbr-runtime/src/testing/kubelet/automatic.rs` already exists with different content
-       `third_party/kbr-runtime/src/testing/kubelet/status.rs` already exists with different content
-       `third_party/kbr-runtime/src/testing/least_privilege.rs` already exists with different content
-       `third_party/kbr-runtime/src/testing/metrics.rs` already exists with different content
-       `third_party/kbr-runtime/src/testing/mount.rs` already exists with different content
-       `third_party/kbr-runtime/src/testing/namespaces.rs` already exists with different content
-       `third_party/kbr-runtime/src/testing/operator.rs` already exists with different content
-       `third_party/kbr-runtime/src/testing/roles.rs` already exists with different content
-       `third_party/kbr-runtime/src/testing/server.rs` already exists with different content
-       `third_party/kbr-runtime/src/testing/serving.rs` already exists with different content
-       `third_party/kbr-runtime/src/testing/suite.rs` already exists with different content
-       `third_party/kbr-runtime/src/testing/test_target.rs` already exists with different content
-       `third_party/kbr-runtime/src/testing/values.rs` already exists with different content
-       `third_party/kbr-runtime/src/testing/values/numbers.rs` already exists with different content
-       `third_party/kbr-runtime/src/testing/values/texts.rs` already exists with different content
-       `third_party/kbr-runtime/src/testing/webhooks.rs` already exists with different content
        `third_party/kbr-runtime/src/thread.rs` already exists with different content
        `third_party/kbr-runtime/src/watch.rs` already exists with different content
        `third_party/kbr-runtime/src/watch/unreadable.rs` already exists with different content
@@ -223,6 +192,44 @@ error: `.clippy.toml` already exists with different content
        `third_party/kbr-runtime/src/webhook/server/http.rs` already exists with different content
        `third_party/kbr-runtime/src/webhook/server/weight.rs` already exists with different content
        `third_party/kbr-runtime/src/workers.rs` already exists with different content
+       `third_party/kbr-testing/.rustfmt.toml` already exists with different content
+       `third_party/kbr-testing/Cargo.toml` already exists with different content
+       `third_party/kbr-testing/LICENSE` already exists with different content
+       `third_party/kbr-testing/README.md` already exists with different content
+       `third_party/kbr-testing/SHA256SUMS` already exists with different content
+       `third_party/kbr-testing/src/assets.rs` already exists with different content
+       `third_party/kbr-testing/src/audit.rs` already exists with different content
+       `third_party/kbr-testing/src/builder.rs` already exists with different content
+       `third_party/kbr-testing/src/control_plane.rs` already exists with different content
+       `third_party/kbr-testing/src/conversions.rs` already exists with different content
+       `third_party/kbr-testing/src/error.rs` already exists with different content
+       `third_party/kbr-testing/src/external.rs` already exists with different content
+       `third_party/kbr-testing/src/fault_proxy.rs` already exists with different content
+       `third_party/kbr-testing/src/fault_proxy/faults.rs` already exists with different content
+       `third_party/kbr-testing/src/fault_proxy/passing.rs` already exists with different content
+       `third_party/kbr-testing/src/folder.rs` already exists with different content
+       `third_party/kbr-testing/src/grants.rs` already exists with different content
+       `third_party/kbr-testing/src/install.rs` already exists with different content
+       `third_party/kbr-testing/src/keys.rs` already exists with different content
+       `third_party/kbr-testing/src/kubelet.rs` already exists with different content
+       `third_party/kbr-testing/src/kubelet/automatic.rs` already exists with different content
+       `third_party/kbr-testing/src/kubelet/status.rs` already exists with different content
+       `third_party/kbr-testing/src/least_privilege.rs` already exists with different content
+       `third_party/kbr-testing/src/lib.rs` already exists with different content
+       `third_party/kbr-testing/src/metrics.rs` already exists with different content
+       `third_party/kbr-testing/src/mount.rs` already exists with different content
+       `third_party/kbr-testing/src/namespaces.rs` already exists with different content
+       `third_party/kbr-testing/src/operator.rs` already exists with different content
+       `third_party/kbr-testing/src/roles.rs` already exists with different content
+       `third_party/kbr-testing/src/server.rs` already exists with different content
+       `third_party/kbr-testing/src/serving.rs` already exists with different content
+       `third_party/kbr-testing/src/suite.rs` already exists with different content
+       `third_party/kbr-testing/src/test_target.rs` already exists with different content
+       `third_party/kbr-testing/src/thread.rs` already exists with different content
+       `third_party/kbr-testing/src/values.rs` already exists with different content
+       `third_party/kbr-testing/src/values/numbers.rs` already exists with different content
+       `third_party/kbr-testing/src/values/texts.rs` already exists with different content
+       `third_party/kbr-testing/src/webhooks.rs` already exists with different content
  help: move it out of the way, and type the same command again
 "#]]);
 }
