@@ -25,6 +25,7 @@ use kube::api::ObjectMeta;
 use kube::runtime::reflector::ObjectRef;
 use kube::runtime::watcher::{self, Event};
 use kube::{Client, Resource};
+use prometheus_client::metrics::counter::Counter;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use tokio::sync::watch;
@@ -34,8 +35,8 @@ use crate::key::Key;
 use crate::logging::panic_message;
 use crate::reading::DecodeError;
 use crate::watch::{FailingWatches, Selection, Watches, resource};
-use entry::{Kept, Term};
 pub(crate) use entry::{Entry, Owner, Received, is_controlled_by_a};
+use entry::{Kept, Term};
 pub(crate) use state::Change;
 use state::State;
 
@@ -119,6 +120,8 @@ struct Uses<K> {
     subscribers: Vec<Subscriber<K>>,
     /// Whether a subscriber or an index needs the objects themselves.
     needs_objects: bool,
+    /// The panics of `indexes` and `slim`.
+    panics: Counter,
 }
 
 type IndexFn<K> = Box<dyn Fn(&K) -> Vec<String> + Send>;
@@ -137,12 +140,17 @@ pub(crate) struct Unreadable {
 
 impl<K: Cached> Cache<K> {
     pub(crate) fn new(selection: Selection, kind: K::DynamicType) -> Self {
+        Self::of(Some(selection), kind)
+    }
+
+    fn of(selection: Option<Selection>, kind: K::DynamicType) -> Self {
         let uses = Uses {
             indexes: Vec::new(),
             slim: None,
             readers: Vec::new(),
             subscribers: Vec::new(),
             needs_objects: false,
+            panics: Counter::default(),
         };
         Self(Arc::new(Inner {
             kind,
@@ -154,7 +162,7 @@ impl<K: Cached> Cache<K> {
             uses: Mutex::new(uses),
             indexes: Mutex::default(),
             is_warm: AtomicBool::new(false),
-            selection: Mutex::new(Some(selection)),
+            selection: Mutex::new(selection),
         }))
     }
 
@@ -262,7 +270,9 @@ impl<K: Cached> Cache<K> {
         let another = async {
             loop {
                 let entry = self.entry(key);
-                if entry.as_ref().map(|entry| &*entry.version) != before || events.changed().await.is_err() {
+                if entry.as_ref().map(|entry| &*entry.version) != before
+                    || events.changed().await.is_err()
+                {
                     return;
                 }
             }
@@ -291,7 +301,8 @@ impl<K: Cached> Cache<K> {
     pub(crate) fn wrote(&self, received: Received<K>) {
         let key = Arc::new(received.key());
         let (entry, ..) = self.0.read(received);
-        lock(&self.0.state).wrote(&key, entry);
+        let gone = lock(&self.0.state).wrote(&key, entry);
+        self.0.tell(gone.as_slice(), None);
     }
 
     /// Records that this process deleted an object. It reappears if it turns out to still exist, for example
@@ -327,6 +338,11 @@ impl<K: Cached> Cache<K> {
     }
 
     #[cfg(test)]
+    pub(crate) fn passed(&self, version: u64) {
+        self.0.passed(version);
+    }
+
+    #[cfg(test)]
     pub(crate) fn is_settled(&self) -> bool {
         lock(&self.0.state).is_settled()
     }
@@ -346,7 +362,9 @@ impl<K: Cached> Inner<K> {
                 let metadata = received.meta().clone();
                 let (entry, object, error) = self.read(received);
                 let is_known = |before: &&Arc<Entry<K>>| {
-                    !before.is_readable && before.uid == entry.uid && before.version == entry.version
+                    !before.is_readable
+                        && before.uid == entry.uid
+                        && before.version == entry.version
                 };
                 let mut state = lock(&self.state);
                 let error = error.filter(|_| state.get(&key).filter(is_known).is_none());
@@ -367,16 +385,26 @@ impl<K: Cached> Inner<K> {
                 (gone, None, None)
             }
         };
+        self.tell(&changes, object.as_ref());
+        unreadable
+    }
+
+    /// The watch has shown everything up to that version.
+    fn passed(&self, version: u64) {
+        let changes = lock(&self.state).pass(version);
+        self.tell(&changes, None);
+    }
+
+    /// Tells the subscribers what has changed. The object is that of the first change.
+    fn tell(&self, changes: &[Change<K>], object: Option<&K>) {
         self.events.send_replace(());
         let mut uses = lock(&self.uses);
         for (position, change) in changes.iter().enumerate() {
-            // The first change is that of the event.
-            let object = object.as_ref().filter(|_| position == 0);
+            let object = object.filter(|_| position == 0);
             for subscriber in &mut uses.subscribers {
                 subscriber(change, object);
             }
         }
-        unreadable
     }
 
     /// An object as it is kept, the object itself if somebody needs it, and why it cannot be read.
@@ -384,7 +412,11 @@ impl<K: Cached> Inner<K> {
         let uses = lock(&self.uses);
         let is_kept = uses.readers.iter().any(|reads| reads(received.owners()));
         if !is_kept && !uses.needs_objects {
-            return (received.into_entry(Kept::Metadata, Box::default()), None, None);
+            return (
+                received.into_entry(Kept::Metadata, Box::default()),
+                None,
+                None,
+            );
         }
         let mut object = match received.open() {
             Ok(object) => object,
@@ -398,13 +430,18 @@ impl<K: Cached> Inner<K> {
         for (number, keys) in uses.indexes.iter().enumerate() {
             let keys = guard(|| keys(&object)).unwrap_or_else(|panic| {
                 let resource = resource::<K>(&self.kind);
+                uses.panics.inc();
                 tracing::error!(resource, object = %key, panic, "the function of an index panicked");
                 Vec::new()
             });
             terms.extend(keys.into_iter().map(|key| (number, key.into())));
         }
         if !is_kept {
-            return (received.into_entry(Kept::Metadata, terms.into()), Some(object), None);
+            return (
+                received.into_entry(Kept::Metadata, terms.into()),
+                Some(object),
+                None,
+            );
         }
         if let Some(slim) = &uses.slim {
             match guard(|| slim(&mut object)) {
@@ -412,11 +449,16 @@ impl<K: Cached> Inner<K> {
                 Ok(slimmed) => slimmed.map_or((), |text| received.slimmed(&text)),
                 Err(panic) => {
                     let resource = resource::<K>(&self.kind);
+                    uses.panics.inc();
                     tracing::error!(resource, object = %key, panic, "the function that slims objects panicked");
                 }
             }
         }
-        (received.into_entry(Kept::Object, terms.into()), Some(object), None)
+        (
+            received.into_entry(Kept::Object, terms.into()),
+            Some(object),
+            None,
+        )
     }
 
     /// Follows the watch for as long as it is polled.
@@ -424,6 +466,7 @@ impl<K: Cached> Inner<K> {
         let Some(selection) = lock(&self.selection).take() else {
             return;
         };
+        lock(&self.uses).panics = watches.panics::<K>(&self.kind);
         let mut skipped = watches.skipped::<K>(&self.kind);
         let noted = self.clone();
         let note = move |error: &str| {
@@ -431,7 +474,9 @@ impl<K: Cached> Inner<K> {
                 *lock(&noted.error) = Some(error.to_owned());
             }
         };
-        let mut events = watches.watch(selection, &self.kind, &self.failing, note);
+        let this = self.clone();
+        let passed = move |version| this.passed(version);
+        let mut events = watches.watch(selection, &self.kind, &self.failing, note, passed);
         while let Some(event) = events.next().await {
             let unreadable = self.take(event);
             let count = lock(&self.state).unreadable();

@@ -17,8 +17,8 @@ use futures::future::BoxFuture;
 use futures::stream::BoxStream;
 use futures::{Stream, StreamExt};
 use kube::api::PartialObjectMeta;
-use kube::runtime::events::Recorder;
 use kube::runtime::Predicate;
+use kube::runtime::events::Recorder;
 use kube::runtime::reflector::ObjectRef;
 use kube::{Client, Resource};
 use serde::Serialize;
@@ -28,9 +28,9 @@ use tokio_util::sync::CancellationToken;
 
 use crate::api_server::ApiServer;
 use crate::backoff::Backoff;
-use crate::key::Key;
 use crate::cache::{Cached, Change, Entry, Source, guard, is_controlled_by_a, lock};
 use crate::handle::{Hand, Names};
+use crate::key::Key;
 use crate::pause::Pause;
 use crate::queue::{Queue, Trigger};
 use crate::reconciler::{Policy, Reconciler};
@@ -136,7 +136,10 @@ impl<K: Cached> Controller<K> {
                         }
                         if is_freed(change) {
                             owners.extend(names.freed(TypeId::of::<Child>(), &change.key));
-                            let old = change.old.as_ref().map(|old| lock(&applied).remove(&old.uid));
+                            let old = change
+                                .old
+                                .as_ref()
+                                .map(|old| lock(&applied).remove(&old.uid));
                             drop(old);
                         }
                         add_all(&queue, owners, change.trigger);
@@ -296,10 +299,7 @@ impl<K: Cached> Controller<K> {
 
     /// Reconciles each object whose reference is in `stream`, for what is not an object of Kubernetes.
     #[must_use]
-    pub fn reconcile_on(
-        mut self,
-        stream: impl Stream<Item = ObjectRef<K>> + Send + 'static,
-    ) -> Self
+    pub fn reconcile_on(mut self, stream: impl Stream<Item = ObjectRef<K>> + Send + 'static) -> Self
     where
         ObjectRef<K>: Send,
     {
@@ -398,7 +398,7 @@ impl<K: Cached> Controller<K> {
     /// with [`ManagerError::ControllerEnded`](crate::ManagerError::ControllerEnded).
     #[doc(alias = "CacheSyncTimeout")]
     #[must_use]
-    pub fn sync_timeout(mut self, limit: Duration) -> Self {
+    pub fn cache_sync_timeout(mut self, limit: Duration) -> Self {
         self.sync_limit = limit;
         self
     }
@@ -610,11 +610,7 @@ fn is_replaced<K>(change: &Change<K>) -> bool {
 }
 
 /// The objects of kind `K` that own the object `key`, whether they control it or not.
-fn owners_of<K: Cached, Child>(
-    entry: &Entry<Child>,
-    key: &Key,
-    cache: &Cache<K>,
-) -> Vec<Arc<Key>> {
+fn owners_of<K: Cached, Child>(entry: &Entry<Child>, key: &Key, cache: &Cache<K>) -> Vec<Arc<Key>> {
     let owners = entry.owners.iter();
     let owners = owners.filter(|owner| owner.is::<K>(cache.kind()));
     owners

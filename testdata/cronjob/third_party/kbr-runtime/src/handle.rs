@@ -21,9 +21,9 @@ use kube::runtime::events::{Event, EventType, Recorder};
 use kube::{Api, Client, Resource};
 
 use crate::Clock;
-use crate::key::Key;
 use crate::cache::{Cache, Cached, Received};
 use crate::chain::chain;
+use crate::key::Key;
 pub(crate) use apply::Applied;
 pub(crate) use names::Names;
 use status::Statuses;

@@ -616,7 +616,9 @@ impl Manager {
         let series = self.metrics.watches().clone();
         let watches = Watches::new(WATCHES, self.server.clone(), recorder, series);
         let used = |source: &Arc<dyn Source>| {
-            let mut all = controllers.iter().flat_map(|controller| &controller.sources);
+            let mut all = controllers
+                .iter()
+                .flat_map(|controller| &controller.sources);
             all.any(|other| other.address() == source.address())
         };
         let caches = std::mem::take(&mut self.caches);
@@ -662,7 +664,9 @@ impl Lead {
         let mut watching: JoinSet<()> = caches.into_iter().collect();
         let mut waiting = Vec::new();
         for controller in controllers {
-            let Prepared { name, work, watch, .. } = controller;
+            let Prepared {
+                name, work, watch, ..
+            } = controller;
             let mut watch = Some(watch);
             if controller.is_warm || !controller.needs_leader {
                 watching.extend(watch.take());

@@ -13,10 +13,9 @@ use kube::{Api, Client, Resource, ResourceExt};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use crate::key::Key;
 use crate::cache::{Cache, Cached, Received};
 use crate::conditions::{self, ConditionStatus};
-
+use crate::key::Key;
 
 /// The condition of a paused object, and its reason while it is true.
 const PAUSED: &str = "Paused";

@@ -171,7 +171,11 @@ impl Queue {
                     self.counts.waited(waited);
                     let queue = self.clone();
                     let again = None;
-                    return Running { queue, object, again };
+                    return Running {
+                        queue,
+                        object,
+                        again,
+                    };
                 }
                 due
             };

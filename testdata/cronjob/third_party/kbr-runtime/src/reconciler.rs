@@ -21,10 +21,10 @@ use tracing::{Instrument, Span};
 use crate::Action;
 use crate::api_server::{ApiServer, OUTAGE};
 use crate::backoff::Backoff;
-use crate::key::Key;
 use crate::cache::Cached;
 use crate::chain::{causes, chain};
 use crate::handle::{Hand, Handle};
+use crate::key::Key;
 use crate::logging::panic_message;
 use crate::pause;
 use crate::queue::Queue;
@@ -82,7 +82,11 @@ impl Reconciler {
     {
         let (reconcile, pause) = (Arc::new(reconcile), pause.map(Arc::new));
         Box::new(move |key| {
-            if !hand.cache.entry(&key).is_some_and(|entry| entry.is_readable) {
+            if !hand
+                .cache
+                .entry(&key)
+                .is_some_and(|entry| entry.is_readable)
+            {
                 // Deleted before it was reconciled, or reported already.
                 self.backoff.forget(&key);
                 return Box::pin(ready(None));

@@ -7,7 +7,6 @@ use std::error::Error;
 use std::fmt;
 use std::time::Duration;
 
-
 use crate::Action;
 use crate::chain::causes;
 

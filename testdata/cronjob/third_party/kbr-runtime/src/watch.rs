@@ -100,7 +100,11 @@ impl Watches {
     }
 
     /// Waits until the first list of one of `sources` is overdue although the API server answers, and says which.
-    pub(crate) async fn never_listed(&self, sources: &[Arc<dyn Source>], limit: Duration) -> String {
+    pub(crate) async fn never_listed(
+        &self,
+        sources: &[Arc<dyn Source>],
+        limit: Duration,
+    ) -> String {
         let start = Instant::now();
         loop {
             sleep(Duration::from_secs(1)).await;
@@ -115,21 +119,37 @@ impl Watches {
         }
     }
 
-    /// The events of a watch, which is restarted for as long as anybody listens. `note` is told of each error.
+    /// The events of a watch, which is restarted for as long as anybody listens. `note` is told of each error, and
+    /// `passed` of a version: everything up to it has been shown.
     pub(crate) fn watch<K>(
         &self,
         selection: Selection,
         kind: &K::DynamicType,
         failing: &FailingWatches,
         note: impl Fn(&str) + Send + 'static,
+        passed: impl Fn(u64) + Clone + Send + 'static,
     ) -> BoxStream<'static, Event<K>>
     where
         K: Clone + Debug + DeserializeOwned + Send + 'static,
         K: Resource<Scope = DynamicResourceScope>,
         K::DynamicType: Clone + Send + Sync,
     {
-        let what = resource::<K>(kind);
-        let state = Arc::new(Mutex::new(WatchState {
+        let state = self.state(resource::<K>(kind), failing);
+        let accepted = state.clone();
+        let client = watching(selection.client, move |from| {
+            lock(&accepted).accepted();
+            passed(from);
+        });
+        let api: Api<K> = match selection.namespace {
+            Some(namespace) => Api::namespaced_with(client, &namespace, kind),
+            None => Api::all_with(client, kind),
+        };
+        self.keep_going(state, watcher(api, bounded(selection.config)), note)
+    }
+
+    /// The state of a watch that has not failed.
+    fn state(&self, what: String, failing: &FailingWatches) -> Arc<Mutex<WatchState>> {
+        Arc::new(Mutex::new(WatchState {
             controller: self.controller,
             series: self.series.failing(&what),
             what,
@@ -140,14 +160,7 @@ impl Watches {
             reported: None,
             is_reported: false,
             failing: failing.clone(),
-        }));
-        let accepted = state.clone();
-        let client = watching(selection.client, move || lock(&accepted).accepted());
-        let api: Api<K> = match selection.namespace {
-            Some(namespace) => Api::namespaced_with(client, &namespace, kind),
-            None => Api::all_with(client, kind),
-        };
-        self.keep_going(state, watcher(api, bounded(selection.config)), note)
+        }))
     }
 
     fn keep_going<K, S>(
@@ -204,17 +217,24 @@ impl Watches {
 }
 
 /// `client`, which calls `accepted` whenever the API server has accepted a watch, and before the first event
-/// of that watch.
-fn watching(client: Client, accepted: impl Fn() + Clone + Send + 'static) -> Client {
+/// of that watch, with the version from which it continues; 0 if that is not a number.
+fn watching(client: Client, accepted: impl Fn(u64) + Clone + Send + 'static) -> Client {
     let namespace = client.default_namespace().to_owned();
     let requests = service_fn(move |request: Request<Body>| {
         let (client, accepted) = (client.clone(), accepted.clone());
         async move {
-            let mut query = request.uri().query().unwrap_or_default().split('&');
-            let is_watch = query.any(|pair| pair == "watch=true");
+            let query = request.uri().query().unwrap_or_default();
+            let value = |name: &str| {
+                let mut pairs = query.split('&').filter_map(|pair| pair.split_once('='));
+                pairs
+                    .find(|(other, _)| *other == name)
+                    .map(|(_, value)| value)
+            };
+            let is_watch = value("watch") == Some("true");
+            let from = value("resourceVersion").and_then(|version| version.parse().ok());
             let response = client.send(request).await?;
             if is_watch && response.status().is_success() {
-                accepted();
+                accepted(from.unwrap_or_default());
             }
             Ok::<_, kube::Error>(response)
         }

@@ -236,17 +236,37 @@ impl<K> State<K> {
         changes
     }
 
-    /// Records what this process wrote, as the API server returned it.
-    pub(crate) fn wrote(&mut self, key: &Arc<Key>, entry: Entry<K>) {
+    /// A watch continues from that version, up to which everything has been shown. Only after a list is complete.
+    pub(crate) fn pass(&mut self, version: u64) -> Vec<Change<K>> {
+        let mut changes = Vec::new();
+        if self.list.is_none() {
+            self.newest = self.newest.max(version);
+            self.settle(&mut changes);
+        }
+        changes
+    }
+
+    /// Records what this process wrote, as the API server returned it. If the watch is past that and does not show the
+    /// object, it is gone already, which nobody has been told.
+    pub(crate) fn wrote(&mut self, key: &Arc<Key>, entry: Entry<K>) -> Option<Change<K>> {
         let version = entry.number();
         let shown = self.objects.get(key).and_then(|slot| slot.shown.as_ref());
         let shown = shown.filter(|shown| shown.uid == entry.uid);
-        // If the watch is past the version, it has shown the object, and maybe its deletion.
-        if version <= self.newest.max(shown.map_or(0, |shown| shown.number())) {
-            return;
+        if version <= shown.map_or(0, |shown| shown.number()) {
+            return None;
+        }
+        if version <= self.newest {
+            return Some(Change {
+                key: key.clone(),
+                old: Some(Arc::new(entry)),
+                new: None,
+                trigger: Trigger::Change,
+            })
+            .filter(|_| shown.is_none());
         }
         let uid = entry.uid.clone();
         self.note(key, Some(Arc::new(entry)), uid, version);
+        None
     }
 
     /// Records that this process deleted the object with this uid, which had this version.

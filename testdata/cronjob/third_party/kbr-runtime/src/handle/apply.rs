@@ -21,8 +21,8 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::{Handle, OwnedError};
-use crate::key::Key;
 use crate::cache::{Cache, Cached, Entry, Received, lock};
+use crate::key::Key;
 use crate::reading::write_value;
 use crate::watch::resource;
 
@@ -96,7 +96,10 @@ impl<K: Cached> Handle<K> {
         loop {
             attempt += 1;
             restrict(&mut fields, known.as_deref());
-            match api.patch(child.key.name(), &params, &Patch::Apply(&fields)).await {
+            match api
+                .patch(child.key.name(), &params, &Patch::Apply(&fields))
+                .await
+            {
                 Ok(written) => {
                     let object = child.open(&written)?;
                     self.note(&written, hash);
@@ -118,7 +121,8 @@ impl<K: Cached> Handle<K> {
     ///
     /// # Errors
     ///
-    /// As those of [`Handle::apply`].
+    /// As those of [`Handle::apply`]. [`OwnedError::Apply`] with 409 `AlreadyExists` means that the cache does not show
+    /// the object of that name even after two seconds.
     ///
     /// # Panics
     ///
@@ -145,8 +149,11 @@ impl<K: Cached> Handle<K> {
                 Ok(Some(object))
             }
             Err(kube::Error::Api(status)) if status.is_already_exists() => {
-                self.newer(&child, None).await?;
-                Ok(None)
+                match self.newer(&child, None).await? {
+                    Some(_) => Ok(None),
+                    // The watch is late: it may be an object of somebody else.
+                    None => Err(child.failed(kube::Error::Api(status))),
+                }
             }
             Err(reason) => Err(child.failed(reason)),
         }
@@ -165,9 +172,15 @@ impl<K: Cached> Handle<K> {
             owner: K::kind(self.hand.cache.kind()).into_owned(),
             fields: Value::Null,
         };
-        let fields = write_value(wanted).map_err(kube::Error::SerdeError);
+        let fields = self.fields(cache, wanted);
         child.fields = fields.map_err(|reason| child.failed(reason))?;
-        drop_nulls(&mut child.fields);
+        Ok(child)
+    }
+
+    /// The object as it is sent, without its preconditions.
+    fn fields<T: Cached + Serialize>(&self, cache: &Cache<T>, wanted: &T) -> kube::Result<Value> {
+        let mut object = write_value(wanted).map_err(kube::Error::SerdeError)?;
+        drop_nulls(&mut object);
         let owner = self.object.controller_owner_ref(self.hand.cache.kind());
         let owner = OwnerReference {
             block_owner_deletion: Some(true),
@@ -176,13 +189,13 @@ impl<K: Cached> Handle<K> {
         let mut owners = wanted.owner_references().to_vec();
         owners.retain(|other| other.uid != owner.uid);
         owners.push(owner);
-        if let Some(fields) = child.fields.as_object_mut() {
+        if let Some(fields) = object.as_object_mut() {
             fields.remove("status");
             fields.insert("apiVersion".to_owned(), json!(T::api_version(cache.kind())));
             fields.insert("kind".to_owned(), json!(T::kind(cache.kind())));
         }
-        child.fields["metadata"]["ownerReferences"] = json!(owners);
-        Ok(child)
+        object["metadata"]["ownerReferences"] = json!(owners);
+        Ok(object)
     }
 
     /// The object of that name, if this object controls it. From now on, this object is reconciled when the name
@@ -226,7 +239,10 @@ impl<K: Cached> Handle<K> {
         known: Option<&Entry<T>>,
     ) -> Result<Option<Arc<Entry<T>>>, OwnedError> {
         let before = known.map(|known| known.version.clone());
-        let entry = child.cache.shows(&child.key, before.as_deref(), PATIENCE).await;
+        let entry = child
+            .cache
+            .shows(&child.key, before.as_deref(), PATIENCE)
+            .await;
         self.owned_entry(entry, child)
     }
 

@@ -9,8 +9,8 @@ use kube::ResourceExt;
 use kube::api::{DeleteParams, Preconditions};
 
 use super::{Handle, OwnedError};
-use crate::key::Key;
 use crate::cache::Cached;
+use crate::key::Key;
 use crate::watch::resource;
 
 impl<K: Cached> Handle<K> {

@@ -7,8 +7,8 @@ use std::any::TypeId;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex};
 
-use crate::key::Key;
 use crate::cache::lock;
+use crate::key::Key;
 
 /// By kind and name, the objects that want that name and may not get it. Clones share it.
 #[derive(Clone, Default)]

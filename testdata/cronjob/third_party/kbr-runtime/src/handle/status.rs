@@ -12,8 +12,8 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::Handle;
-use crate::key::Key;
 use crate::cache::{Cached, lock};
+use crate::key::Key;
 
 /// The last status of each object that was written although it seemed to differ, by uid: what was written, and what
 /// the object shows since.
@@ -44,7 +44,7 @@ impl<K: Cached + Serialize> Handle<K> {
         let uid = self.object.uid().unwrap_or_default();
         let is_first = lock(&self.written).is_none();
         let is_known = lock(&self.hand.statuses).get(&uid) == Some(&hashes);
-        if is_first && (is_known || without_nulls(&shown) == without_nulls(&wanted)) {
+        if is_first && (is_known || is_same(&shown, &wanted)) {
             return Ok(false);
         }
         let written = lock(&self.written).clone();
@@ -59,7 +59,9 @@ impl<K: Cached + Serialize> Handle<K> {
         let key = Key::of(&*self.object);
         let api = self.received(&self.hand.cache, &key);
         let name = self.object.name_any();
-        let received = api.patch_status(&name, &params, &Patch::Apply(&patch)).await?;
+        let received = api
+            .patch_status(&name, &params, &Patch::Apply(&patch))
+            .await?;
         let version = received.resource_version();
         if version == self.object.resource_version() && is_first {
             // It seemed to differ because of a field that somebody else owns.
@@ -79,15 +81,25 @@ fn own(shown: &Value, wanted: &Value) -> Value {
     let mut own = shown.clone();
     let types = |status: &Value| -> Vec<Value> {
         let conditions = status["conditions"].as_array().into_iter().flatten();
-        conditions.map(|condition| condition["type"].clone()).collect()
+        conditions
+            .map(|condition| condition["type"].clone())
+            .collect()
     };
     let wanted = types(wanted);
     if let Some(conditions) = own.get_mut("conditions").and_then(Value::as_array_mut)
-        && conditions.iter().all(|condition| condition["type"].is_string())
+        && conditions
+            .iter()
+            .all(|condition| condition["type"].is_string())
     {
         conditions.retain(|condition| wanted.contains(&condition["type"]));
     }
     own
+}
+
+/// Whether both set the same fields.
+fn is_same(shown: &Value, wanted: &Value) -> bool {
+    let (shown, wanted) = (without_nulls(shown), without_nulls(wanted));
+    shown == wanted || is_empty(&shown) && is_empty(&wanted)
 }
 
 /// `None` in a Rust type means that the field is not set, and so does an empty list or map in most.

@@ -3,6 +3,7 @@
 
 //! The metrics of watches, which controller-runtime has no names for.
 
+use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::gauge::Gauge;
 
@@ -16,6 +17,7 @@ type Resource = [(&'static str, String); 1];
 pub(crate) struct Watches {
     failing: Family<Resource, Gauge>,
     unreadable: Family<Resource, Gauge>,
+    panics: Family<Resource, Counter>,
 }
 
 impl Watches {
@@ -31,11 +33,22 @@ impl Watches {
             "Objects that do not fit their Rust type and are skipped, once for each watch that has them",
             all.unreadable,
         );
+        metrics.register(
+            "kbr_cache_panics_total",
+            "Panics of the functions that index or slim the objects of a cache",
+            all.panics,
+        );
     }
 
     /// Whether one watch of `resource` fails, as 0 or 1.
     pub(crate) fn failing(&self, resource: &str) -> Share {
         Share::of(&self.failing, resource)
+    }
+
+    /// The panics of functions that index or slim objects of `resource`.
+    pub(crate) fn panics(&self, resource: &str) -> Counter {
+        let label = [("resource", resource.to_owned())];
+        self.panics.get_or_create_owned(&label)
     }
 
     /// How many objects of one watch of `resource` cannot be read.

@@ -18,9 +18,9 @@ use tokio::sync::Notify;
 
 use super::{LONGEST_PAUSE, resource};
 use crate::api_server::ApiServer;
-use crate::key::Key;
 use crate::cache::{Unreadable, lock};
 use crate::chain::chain;
+use crate::key::Key;
 use crate::metrics::Share;
 
 /// How long publishing the event may take.
