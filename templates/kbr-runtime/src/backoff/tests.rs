@@ -79,6 +79,16 @@ fn prints_the_namespace_only_if_there_is_one() {
     assert_eq!(cluster_wide.to_string(), "b");
 }
 
+/// Such as a request on a connection that went silent.
+#[test]
+fn a_first_failure_is_retried_soon_however_long_it_took() {
+    let backoff = Backoff::default();
+
+    assert_eq!(backoff.failed(&key("a"), Duration::from_secs(60)), FIRST);
+
+    assert_eq!(backoff.remaining(&key("a")), None);
+}
+
 /// Otherwise objects that are slow to fail would keep the workers from all others.
 #[test]
 fn an_object_that_took_long_leaves_the_worker_to_others_as_long() {

@@ -126,7 +126,6 @@ async fn report(object: &Handle<Object>, state: &State) -> Result<(), Error> {
     if !object.status(&status).await.map_err(Error::Status)? {
         return Ok(());
     }
-    tracing::info!(phase = ?state.phase(), reason = state.reason(), "status written");
     if reason(object) != Some(state.reason())
         && let Some(warns) = state.warns()
     {

@@ -7,8 +7,9 @@
 //! controller-runtime uses it: a delay depends on how often an object failed in a row. A change of the
 //! object does not wait for the delay, and if that attempt fails as well, it does not count: otherwise some
 //! changes during a short fault would cause a delay that is longer than the fault. After an attempt that
-//! took long, a change does wait: an object that occupies a
-//! worker for half a minute each time must leave it to others.
+//! took long, a change does wait, unless it was the first failure: an object that occupies a worker for half
+//! a minute each time must leave it to others, but one failure may be that of a connection that went silent,
+//! and the next attempt has another.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -69,6 +70,7 @@ impl Backoff {
     pub(crate) fn failed(&self, object: &Key, took: Duration) -> Duration {
         let now = Instant::now();
         let mut all = self.lock();
+        let is_first = !all.contains_key(object);
         let failures = all.entry(object.clone()).or_insert_with(|| Failures {
             count: 0,
             due: now,
@@ -78,7 +80,7 @@ impl Backoff {
             failures.due = now + self.delay(failures.count);
             failures.count = failures.count.saturating_add(1);
         }
-        if took < LONG {
+        if took < LONG || is_first {
             failures.not_before = None;
         } else {
             failures.not_before = now.checked_add(took);
