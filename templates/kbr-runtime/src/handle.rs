@@ -245,7 +245,11 @@ impl<K: Cached> Handle<K> {
     pub async fn publish(&self, event: &Event) {
         let regarding = self.object.object_ref(self.hand.cache.kind());
         if let Err(error) = self.hand.recorder.publish(event, &regarding).await {
-            tracing::warn!(error = chain(&error), reason = event.reason, "event not published");
+            tracing::warn!(
+                error = chain(&error),
+                reason = event.reason,
+                "event not published"
+            );
         }
     }
 
