@@ -9,8 +9,8 @@ use std::time::Instant;
 
 use api::v1::Task;
 use k8s_openapi::api::core::v1::{ConfigMap, Secret};
-use kbr_testing::{FaultProxy, ProxiedRequest};
 use kbr_runtime::{Action, Controller, Handle, OwnedError};
+use kbr_testing::{FaultProxy, ProxiedRequest};
 use kube::api::{DeleteParams, ObjectMeta, PostParams};
 use kube::runtime::watcher::Config;
 use kube::{Api, ResourceExt};
