@@ -336,7 +336,7 @@ async fn a_write_that_no_event_settles_is_forgotten_after_a_while() {
     cache.take(Event::InitDone);
     assert_eq!(of(&cache, "x"), named(&[("a", 5)]));
 
-    tokio::time::advance(Duration::from_secs(120)).await;
+    tokio::time::advance(Duration::from_secs(300)).await;
     cache.take(apply(&object("b", 2, "y")));
 
     assert_eq!(of(&cache, "x"), []);
@@ -360,6 +360,27 @@ fn a_late_answer_from_before_the_list_is_ignored() {
     assert_eq!(told(), [change("c", Some(6), None)]);
     cache.insert(&object("a", 1, "x"));
     assert_eq!(told(), []);
+}
+
+/// The owner of what was written must know, whether the answer comes before or after what the watch shows.
+#[test]
+fn an_object_of_another_in_the_place_of_one_that_was_written_is_told() {
+    let mut other = object("a", 7, "y");
+    other.metadata.uid = Some("a-2".to_owned());
+    let cache = listed(&[]);
+    let told = told(&cache);
+    cache.insert(&object("a", 5, "x"));
+    list(&cache, std::slice::from_ref(&other));
+    assert_eq!(
+        told(),
+        [change("a", Some(5), None), change("a", None, Some(7))]
+    );
+
+    // While another list arrives.
+    cache.take(Event::Init);
+    cache.insert(&object("a", 6, "x"));
+    assert_eq!(told(), [change("a", Some(6), None)]);
+    assert_eq!(of(&cache, "x"), []);
 }
 
 #[test]

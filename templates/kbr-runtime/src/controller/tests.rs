@@ -172,6 +172,16 @@ async fn a_change_of_what_is_referred_to_concerns_who_refers_to_it() {
 }
 
 #[tokio::test]
+#[should_panic = "a controller reads two caches of"]
+async fn one_cache_of_a_kind_is_read() {
+    let _world = World::new(|controller| {
+        controller
+            .reads(empty::<ConfigMap>())
+            .owns(empty::<ConfigMap>())
+    });
+}
+
+#[tokio::test]
 async fn predicates_leave_out_changes_that_do_not_matter() {
     let world = World::new(|controller| controller.predicates(predicates::generation));
     let of = |name: &str, version, generation| {

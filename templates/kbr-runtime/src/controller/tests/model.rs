@@ -473,23 +473,24 @@ async fn schedule(seed: u64) -> Vec<String> {
         // What is due runs in time.
         let quiet = Instant::now();
         sleep(PERIOD + BOUND).await;
-        let mut model = lock(&model);
-        let late = model.secrets.objects.keys().filter(|name| {
-            let last = model.reconciled.get(*name);
-            last.is_none_or(|last| *last < quiet)
-        });
-        let late: Vec<_> = late
-            .map(|name| format!("{name} was due and not reconciled"))
-            .collect();
-        model.wrong.extend(late);
-        if queue.backlog().waiting > 0 {
-            model.wrong.push("something still waits".to_owned());
-        }
-        // Something is under way when the Lease is lost.
-        model.disturb();
-        model.disturb();
-        let time = model.chance.time(LATE);
-        drop(model);
+        let time = {
+            let mut model = lock(&model);
+            let late = model.secrets.objects.keys().filter(|name| {
+                let last = model.reconciled.get(*name);
+                last.is_none_or(|last| *last < quiet)
+            });
+            let late: Vec<_> = late
+                .map(|name| format!("{name} was due and not reconciled"))
+                .collect();
+            model.wrong.extend(late);
+            if queue.backlog().waiting > 0 {
+                model.wrong.push("something still waits".to_owned());
+            }
+            // Something is under way when the Lease is lost.
+            model.disturb();
+            model.disturb();
+            model.chance.time(LATE)
+        };
         sleep(time).await;
     };
     tokio::select! {

@@ -51,6 +51,34 @@ async fn an_object_that_is_still_as_applied_costs_no_request() {
 }
 
 #[tokio::test]
+async fn what_a_cache_leaves_out_costs_no_request_either() {
+    let world = World::new(&[], [json!(stored("a", 7))]);
+    world.maps.slim(|map| map.data = None);
+    world.handle.apply(&wanted("a")).await.unwrap();
+
+    world.maps.take(Event::Apply(received(&stored("a", 8))));
+    world.handle.apply(&wanted("a")).await.unwrap();
+
+    assert_eq!(world.methods().len(), 1);
+}
+
+/// The model found this: the watch shows the change before the answer arrives.
+#[tokio::test]
+async fn what_somebody_else_changed_before_the_answer_is_not_taken_for_applied() {
+    let world = World::new(&[], [json!(stored("a", 7)), json!(stored("a", 9))]);
+    world.maps.take(Event::Apply(received(&stored("a", 5))));
+    world
+        .maps
+        .take(Event::Apply(received(&stored("drifted", 8))));
+    // The answer of version 7 is late.
+    world.handle.apply(&wanted("a")).await.unwrap();
+
+    world.handle.apply(&wanted("a")).await.unwrap();
+
+    assert_eq!(world.methods().len(), 2);
+}
+
+#[tokio::test]
 async fn drift_and_fields_that_are_no_longer_wanted_are_written() {
     let mut more = wanted("a");
     more.metadata.labels = Some([("size".to_owned(), "large".to_owned())].into());
@@ -104,16 +132,35 @@ async fn an_object_of_somebody_else_is_left_alone() {
     assert_eq!(world.wanting(), 1);
 }
 
+/// The model found this: the object was this one's own, and is one of somebody else when the API server refuses.
+#[tokio::test]
+async fn a_name_that_is_lost_during_the_request_is_wanted() {
+    let mut other = stored("other", 9);
+    other.metadata.uid = Some("map-2".to_owned());
+    other.metadata.owner_references = None;
+    let world = World::new(&[stored("a", 5)], [conflict()]);
+    let showing = async {
+        tokio::time::sleep(Duration::from_millis(50)).await;
+        world.maps.take(Event::Apply(received(&other)));
+    };
+    let changed = wanted("b");
+    let (refused, ()) = tokio::join!(world.handle.apply(&changed), showing);
+    assert!(matches!(refused, Err(OwnedError::NameTaken { .. })));
+    assert_eq!(world.wanting(), 1);
+}
+
 #[tokio::test]
 async fn who_has_the_name_does_not_wait_for_it() {
     let world = World::new(&[], [json!(stored("a", 7))]);
     world.handle.apply(&wanted("a")).await.unwrap();
     assert_eq!(world.wanting(), 0);
 
-    // It may be deleted while the request is under way, so the name is wanted before that.
-    let world = World::new(&[], [status(500, "InternalError")]);
+    // The error is retried.
+    let answers = [status(500, "InternalError"), status(403, "Forbidden")];
+    let world = World::new(&[], answers);
     world.handle.apply(&wanted("a")).await.unwrap_err();
-    assert_eq!(world.wanting(), 1);
+    world.handle.create(&wanted("a")).await.unwrap_err();
+    assert_eq!(world.wanting(), 0);
 }
 
 #[tokio::test]
