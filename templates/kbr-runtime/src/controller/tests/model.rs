@@ -21,7 +21,7 @@ use super::*;
 use crate::cache::{Received, lock};
 
 /// How many schedules are tried unless `KBR_SCHEDULES` says otherwise.
-const SCHEDULES: u64 = 2_000;
+const SCHEDULES: u64 = 20_000;
 
 /// The longest that a request, a watch or a reconcile may be held up by the model.
 const LATE: Duration = Duration::from_millis(300);

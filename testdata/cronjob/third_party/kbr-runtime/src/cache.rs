@@ -74,7 +74,9 @@ impl<K> Cached for K where
 /// are read: parsing takes some microseconds, and the cache a third of the memory or less. An object that does
 /// not fit its Rust type is logged, reported in an event with the reason `Unreadable`, and not in the cache.
 ///
-/// The cache is empty until the manager runs it.
+/// The cache is empty until the manager runs it. It keeps what its controllers read: a controller its own objects
+/// and what those own, and everything with [`Controller::reads`](crate::Controller::reads), [`Cache::index`] or
+/// [`Cache::on_every_replica`]. Of other objects, it has only the metadata.
 ///
 /// ```no_run
 /// use k8s_openapi::api::core::v1::Pod;
@@ -116,13 +118,15 @@ struct Uses<K> {
     indexes: Vec<IndexFn<K>>,
     slim: Option<SlimFn<K>>,
     /// Each says whether somebody reads an object with these owners.
-    readers: Vec<Box<dyn Fn(&[Owner]) -> bool + Send>>,
+    readers: Vec<Reader>,
     subscribers: Vec<Subscriber<K>>,
     /// Whether a subscriber or an index needs the objects themselves.
     needs_objects: bool,
     /// The panics of `indexes` and `slim`.
     panics: Counter,
 }
+
+type Reader = Box<dyn Fn(&[Owner]) -> bool + Send>;
 
 type IndexFn<K> = Box<dyn Fn(&K) -> Vec<String> + Send>;
 
@@ -297,12 +301,14 @@ impl<K: Cached> Cache<K> {
             .collect()
     }
 
-    /// Records what this process wrote, as the API server returned it.
-    pub(crate) fn wrote(&self, received: Received<K>) {
+    /// Records what this process wrote, as the API server returned it. Returns it as the cache keeps it.
+    pub(crate) fn wrote(&self, received: Received<K>) -> Arc<Entry<K>> {
         let key = Arc::new(received.key());
         let (entry, ..) = self.0.read(received);
-        let gone = lock(&self.0.state).wrote(&key, entry);
+        let entry = Arc::new(entry);
+        let gone = lock(&self.0.state).wrote(&key, entry.clone());
         self.0.tell(gone.as_slice(), None);
+        entry
     }
 
     /// Records that this process deleted an object. It reappears if it turns out to still exist, for example
@@ -395,12 +401,12 @@ impl<K: Cached> Inner<K> {
         self.tell(&changes, None);
     }
 
-    /// Tells the subscribers what has changed. The object is that of the first change.
+    /// Tells the subscribers what has changed. The object is that of the one change that has a new one.
     fn tell(&self, changes: &[Change<K>], object: Option<&K>) {
         self.events.send_replace(());
         let mut uses = lock(&self.uses);
-        for (position, change) in changes.iter().enumerate() {
-            let object = object.filter(|_| position == 0);
+        for change in changes {
+            let object = object.filter(|_| change.new.is_some());
             for subscriber in &mut uses.subscribers {
                 subscriber(change, object);
             }

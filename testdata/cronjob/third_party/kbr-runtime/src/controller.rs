@@ -66,7 +66,7 @@ pub struct Controller<K: Resource> {
     caches: HashMap<TypeId, Box<dyn Any + Send + Sync>>,
     sources: Vec<Arc<dyn Source>>,
     streams: Vec<BoxStream<'static, (BTreeSet<Arc<Key>>, Trigger)>>,
-    predicate: Option<Box<dyn Fn(&K) -> Option<u64> + Send>>,
+    predicate: Option<Hasher<K>>,
     applied: Arc<Mutex<crate::handle::Applied>>,
     names: Names,
     pause: Option<Pause<K>>,
@@ -79,6 +79,9 @@ pub struct Controller<K: Resource> {
     needs_leader: bool,
     is_warm: bool,
 }
+
+/// The hash of what matters of an object, if it has that.
+type Hasher<K> = Box<dyn Fn(&K) -> Option<u64> + Send>;
 
 /// Subscribes to a cache, once there is a queue.
 type Setup = Box<dyn FnOnce(&Queue) + Send>;
@@ -136,11 +139,9 @@ impl<K: Cached> Controller<K> {
                         }
                         if is_freed(change) {
                             owners.extend(names.freed(TypeId::of::<Child>(), &change.key));
-                            let old = change
-                                .old
-                                .as_ref()
-                                .map(|old| lock(&applied).remove(&old.uid));
-                            drop(old);
+                            if let Some(old) = &change.old {
+                                lock(&applied).remove(&old.uid);
+                            }
                         }
                         add_all(&queue, owners, change.trigger);
                     }),
@@ -151,6 +152,10 @@ impl<K: Cached> Controller<K> {
     }
 
     /// Lets a reconcile read the objects of `cache` with [`Handle::get`], without being triggered by them.
+    ///
+    /// # Panics
+    ///
+    /// If the controller reads another cache of `Other`.
     #[must_use]
     pub fn reads<Other: Cached>(self, cache: Cache<Other>) -> Self {
         cache.keep(|_| true);
@@ -159,15 +164,22 @@ impl<K: Cached> Controller<K> {
 
     /// Waits for the first list of `cache`, and hands it to each reconcile.
     fn with<Other: Cached>(mut self, cache: Cache<Other>) -> Self {
+        let address = cache.source().address();
         self.sources.push(cache.source());
-        self.caches.insert(TypeId::of::<Other>(), Box::new(cache));
+        let before = self.caches.insert(TypeId::of::<Other>(), Box::new(cache));
+        let before = before.and_then(|any| any.downcast::<Cache<Other>>().ok());
+        assert!(
+            before.is_none_or(|before| before.source().address() == address),
+            "a controller reads two caches of `{}`: a reconcile could not tell them apart",
+            std::any::type_name::<Other>()
+        );
         self
     }
 
     /// Reconciles the objects that `mapper` returns, after each change of an object of `cache`: those that it returns
     /// for the new object, and those that it returned for the old one. An object that does not fit `Other` is skipped.
     ///
-    /// A reconcile can read the objects only if something keeps them, such as [`Controller::reads`] or
+    /// A reconcile that reads the objects needs [`Controller::reads`] too, or a clone of a cache with
     /// [`Cache::index`].
     #[must_use]
     pub fn watches<Other: Cached, I>(
@@ -208,7 +220,8 @@ impl<K: Cached> Controller<K> {
                 );
             })
         });
-        self.with(cache)
+        self.sources.push(cache.source());
+        self
     }
 
     /// Reconciles the objects that refer to an object of `cache` whenever that object is created, changed or deleted.
@@ -430,8 +443,12 @@ impl<K: Cached> Controller<K> {
         self
     }
 
+    /// How many threads its reconciles need.
     pub(crate) fn workers(&self) -> usize {
-        usize::from(self.concurrency)
+        match self.concurrency {
+            0 => std::thread::available_parallelism().map_or(1, usize::from),
+            limit => limit.into(),
+        }
     }
 
     /// Subscribes to the caches. Nothing is sent yet.

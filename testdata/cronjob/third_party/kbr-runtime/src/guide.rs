@@ -884,7 +884,7 @@
 //! | `WithEventFilter`, `WithPredicates` | [`Controller::predicates`] |
 //! | `MaxConcurrentReconciles` | [`Controller::concurrency`] |
 //! | `ReconciliationTimeout` | [`Controller::timeout`] |
-//! | `CacheSyncTimeout` | [`Controller::sync_timeout`] |
+//! | `CacheSyncTimeout` | [`Controller::cache_sync_timeout`] |
 //! | `RateLimiter` | [`Controller::rate_limit`] |
 //! | `NeedLeaderElection` | [`Controller::needs_leader`] |
 //! | `EnableWarmup` | [`Controller::warm`] |
@@ -964,7 +964,7 @@
 //! [`Controller::reads`]: crate::Controller::reads
 //! [`Controller::reconcile_on`]: crate::Controller::reconcile_on
 //! [`Controller::references`]: crate::Controller::references
-//! [`Controller::sync_timeout`]: crate::Controller::sync_timeout
+//! [`Controller::cache_sync_timeout`]: crate::Controller::cache_sync_timeout
 //! [`Controller::timeout`]: crate::Controller::timeout
 //! [`Controller::warm`]: crate::Controller::warm
 //! [`Controller::watches`]: crate::Controller::watches

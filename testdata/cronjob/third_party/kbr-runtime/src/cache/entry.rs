@@ -137,10 +137,6 @@ impl<K> Received<K> {
         read_text(&self.text)
     }
 
-    pub(crate) fn text(&self) -> &str {
-        &self.text
-    }
-
     /// Replaces what is kept of the object.
     pub(crate) fn slimmed(&mut self, text: &str) {
         self.text = text.into();

@@ -18,8 +18,8 @@ use crate::key::Key;
 use crate::queue::Trigger;
 
 /// After this time a write counts as passed even if the watch has not passed it: the object may not be among
-/// those that the watch selects.
-const LONGEST: Duration = Duration::from_secs(120);
+/// those that the watch selects. Longer than a silent watch is kept.
+const LONGEST: Duration = Duration::from_secs(300);
 
 /// The objects of one cache.
 pub(crate) struct State<K> {
@@ -171,11 +171,10 @@ impl<K> State<K> {
             None => self.newest = self.newest.max(entry.number()),
         }
         let (is_listed, new) = (self.is_listed, Arc::new(entry));
-        let old = self.update(key, |slot| {
+        let (old, passed) = self.update(key, |slot| {
             let old = slot.shown.replace(new.clone());
-            let written = slot.written.take();
-            slot.written = written.filter(|written| !written.is_shown_by(&new));
-            old
+            let passed = slot.written.take_if(|written| written.is_shown_by(&new));
+            (old, passed)
         });
         let is_known = |old: &Arc<Entry<K>>| old.version == new.version && old.uid == new.uid;
         let trigger = match (is_of_list, &old) {
@@ -183,12 +182,23 @@ impl<K> State<K> {
             (true, None) if !is_listed => Trigger::List,
             _ => Trigger::Change,
         };
-        let mut changes = vec![Change {
+        let mut changes = Vec::new();
+        // Another object has taken the name of one that was written and never shown.
+        let passed = passed.filter(|written| written.uid != new.uid);
+        if let Some(gone) = passed.and_then(|written| written.object) {
+            changes.push(Change {
+                key: key.clone(),
+                old: Some(gone),
+                new: None,
+                trigger: Trigger::Change,
+            });
+        }
+        changes.push(Change {
             key: key.clone(),
             old,
             new: Some(new),
             trigger,
-        }];
+        });
         if !is_of_list {
             self.settle(&mut changes);
         }
@@ -248,24 +258,26 @@ impl<K> State<K> {
 
     /// Records what this process wrote, as the API server returned it. If the watch is past that and does not show the
     /// object, it is gone already, which nobody has been told.
-    pub(crate) fn wrote(&mut self, key: &Arc<Key>, entry: Entry<K>) -> Option<Change<K>> {
+    pub(crate) fn wrote(&mut self, key: &Arc<Key>, entry: Arc<Entry<K>>) -> Option<Change<K>> {
         let version = entry.number();
         let shown = self.objects.get(key).and_then(|slot| slot.shown.as_ref());
-        let shown = shown.filter(|shown| shown.uid == entry.uid);
-        if version <= shown.map_or(0, |shown| shown.number()) {
+        let (same, newer) = match shown {
+            Some(shown) => (shown.uid == entry.uid, version <= shown.number()),
+            None => (false, false),
+        };
+        if same && newer {
             return None;
         }
-        if version <= self.newest {
-            return Some(Change {
+        if newer || version <= self.newest {
+            return (!same).then(|| Change {
                 key: key.clone(),
-                old: Some(Arc::new(entry)),
+                old: Some(entry),
                 new: None,
                 trigger: Trigger::Change,
-            })
-            .filter(|_| shown.is_none());
+            });
         }
         let uid = entry.uid.clone();
-        self.note(key, Some(Arc::new(entry)), uid, version);
+        self.note(key, Some(entry), uid, version);
         None
     }
 

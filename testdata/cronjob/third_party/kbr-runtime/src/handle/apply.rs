@@ -102,12 +102,11 @@ impl<K: Cached> Handle<K> {
             {
                 Ok(written) => {
                     let object = child.open(&written)?;
-                    self.note(&written, hash);
-                    self.wrote(&child, written);
+                    self.note(&self.wrote(&child, written), hash);
                     return Ok(object);
                 }
                 Err(kube::Error::Api(status)) if status.code == 409 && attempt < ATTEMPTS => {}
-                Err(reason) => return Err(child.failed(reason)),
+                Err(reason) => return Err(self.refused(&child, reason)),
             }
             known = self.newer(&child, known.as_deref()).await?;
         }
@@ -152,10 +151,10 @@ impl<K: Cached> Handle<K> {
                 match self.newer(&child, None).await? {
                     Some(_) => Ok(None),
                     // The watch is late: it may be an object of somebody else.
-                    None => Err(child.failed(kube::Error::Api(status))),
+                    None => Err(self.refused(&child, kube::Error::Api(status))),
                 }
             }
-            Err(reason) => Err(child.failed(reason)),
+            Err(reason) => Err(self.refused(&child, reason)),
         }
     }
 
@@ -239,17 +238,27 @@ impl<K: Cached> Handle<K> {
         known: Option<&Entry<T>>,
     ) -> Result<Option<Arc<Entry<T>>>, OwnedError> {
         let before = known.map(|known| known.version.clone());
-        let entry = child
-            .cache
-            .shows(&child.key, before.as_deref(), PATIENCE)
-            .await;
-        self.owned_entry(entry, child)
+        let shown = child.cache.shows(&child.key, before.as_deref(), PATIENCE);
+        shown.await;
+        self.known(child)
     }
 
-    fn wrote<T: Cached>(&self, child: &Child<'_, T>, written: Received<T>) {
+    /// The API server has answered with the object.
+    fn wrote<T: Cached>(&self, child: &Child<'_, T>, written: Received<T>) -> Arc<Entry<T>> {
+        self.forget_name(child);
+        child.cache.wrote(written)
+    }
+
+    /// The request has failed, whoever has the name: the error decides when it is tried again.
+    fn refused<T: Cached>(&self, child: &Child<'_, T>, reason: kube::Error) -> OwnedError {
+        self.forget_name(child);
+        child.failed(reason)
+    }
+
+    fn forget_name<T: Cached>(&self, child: &Child<'_, T>) {
         let this = Arc::new(Key::of(&*self.object));
-        self.hand.names.forget(TypeId::of::<T>(), &child.key, &this);
-        child.cache.wrote(written);
+        let names = &self.hand.names;
+        names.forget(TypeId::of::<T>(), &child.key, &this);
     }
 
     /// Whether the last apply was the same, and the object has not changed since.
@@ -271,19 +280,15 @@ impl<K: Cached> Handle<K> {
         is_same
     }
 
-    fn note<T: Cached>(&self, written: &Received<T>, wanted: u64) {
-        let metadata = written.meta();
-        if let (Some(uid), Some(object), Some(version)) = (
-            &metadata.uid,
-            fingerprint(written.text()),
-            &metadata.resource_version,
-        ) {
+    /// Notes what was applied, and the result as the cache keeps it.
+    fn note<T: Cached>(&self, written: &Entry<T>, wanted: u64) {
+        if let Some(object) = written.text().and_then(fingerprint) {
             let settled = Settled {
                 wanted,
                 object,
-                version: version.as_str().into(),
+                version: written.version.clone(),
             };
-            lock(&self.hand.applied).insert(uid.as_str().into(), settled);
+            lock(&self.hand.applied).insert(written.uid.clone(), settled);
         }
     }
 }

@@ -47,7 +47,9 @@ impl<K: Cached> Handle<K> {
             clean_up.await?;
             finalizers.remove(position);
             match self.set_finalizers(&finalizers).await {
-                Ok(changed) if !finalizers.is_empty() => self.hand.cache.wrote(changed),
+                Ok(changed) if !finalizers.is_empty() => {
+                    self.hand.cache.wrote(changed);
+                }
                 Ok(_) => self.gone(),
                 Err(kube::Error::Api(status)) if status.is_not_found() => self.gone(),
                 Err(error) => return Err(error.into()),
