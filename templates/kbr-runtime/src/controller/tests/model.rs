@@ -313,6 +313,9 @@ fn client(model: &Shared) -> kube::Client {
                 let mut model = lock(&model);
                 // As the gate of the election does.
                 if model.is_lost {
+                    model
+                        .wrong
+                        .push(format!("{name} was written after the loss"));
                     return Err("this process no longer leads".into());
                 }
                 if !model.is_over && model.chance.one_in(20) {
