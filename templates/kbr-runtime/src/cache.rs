@@ -221,7 +221,7 @@ impl<K: Cached> Cache<K> {
     /// How many objects there are. None is parsed.
     #[must_use]
     pub fn count(&self) -> usize {
-        self.keys().len()
+        lock(&self.0.state).count()
     }
 
     /// The objects for which the function of the index `name` returns `key`, sorted by namespace and name.
@@ -365,16 +365,14 @@ impl<K: Cached> Inner<K> {
             }
             Event::InitApply(received) | Event::Apply(received) => {
                 let key = Arc::new(received.key());
-                let metadata = received.meta().clone();
-                let (entry, object, error) = self.read(received);
+                let (entry, object, unreadable) = self.read(received);
                 let is_known = |before: &&Arc<Entry<K>>| {
                     !before.is_readable
                         && before.uid == entry.uid
                         && before.version == entry.version
                 };
                 let mut state = lock(&self.state);
-                let error = error.filter(|_| state.get(&key).filter(is_known).is_none());
-                let unreadable = error.map(|error| Unreadable { metadata, error });
+                let unreadable = unreadable.filter(|_| state.get(&key).filter(is_known).is_none());
                 (state.show(&key, entry), object, unreadable)
             }
             Event::Delete(received) => {
@@ -401,7 +399,7 @@ impl<K: Cached> Inner<K> {
         self.tell(&changes, None);
     }
 
-    /// Tells the subscribers what has changed. The object is that of the one change that has a new one.
+    /// Tells the subscribers what has changed. `object` is that of the one change with a new one.
     fn tell(&self, changes: &[Change<K>], object: Option<&K>) {
         self.events.send_replace(());
         let mut uses = lock(&self.uses);
@@ -414,7 +412,7 @@ impl<K: Cached> Inner<K> {
     }
 
     /// An object as it is kept, the object itself if somebody needs it, and why it cannot be read.
-    fn read(&self, mut received: Received<K>) -> (Entry<K>, Option<K>, Option<DecodeError>) {
+    fn read(&self, mut received: Received<K>) -> (Entry<K>, Option<K>, Option<Unreadable>) {
         let uses = lock(&self.uses);
         let is_kept = uses.readers.iter().any(|reads| reads(received.owners()));
         if !is_kept && !uses.needs_objects {
@@ -427,8 +425,9 @@ impl<K: Cached> Inner<K> {
         let mut object = match received.open() {
             Ok(object) => object,
             Err(error) => {
+                let metadata = received.meta().clone();
                 let entry = received.into_entry(Kept::Unreadable, Box::default());
-                return (entry, None, Some(error));
+                return (entry, None, Some(Unreadable { metadata, error }));
             }
         };
         let key = received.key();

@@ -28,7 +28,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::api_server::ApiServer;
 use crate::backoff::Backoff;
-use crate::cache::{Cached, Change, Entry, Source, guard, is_controlled_by_a, lock};
+use crate::cache::{Cached, Change, Entry, Source, Subscriber, guard, is_controlled_by_a, lock};
 use crate::handle::{Hand, Names};
 use crate::key::Key;
 use crate::pause::Pause;
@@ -126,26 +126,19 @@ impl<K: Cached> Controller<K> {
         let (this, names, applied) = (self.cache.clone(), self.names.clone(), self.applied.clone());
         let kind = self.cache.kind().clone();
         cache.keep(move |owners| is_controlled_by_a::<K>(owners, &kind));
-        self.setup.push({
-            let cache = cache.clone();
-            Box::new(move |queue| {
-                let queue = queue.clone();
-                cache.subscribe(
-                    false,
-                    Box::new(move |change, _| {
-                        let mut owners = BTreeSet::new();
-                        for entry in change.old.iter().chain(&change.new) {
-                            owners.extend(owners_of(entry, &change.key, &this));
-                        }
-                        if is_freed(change) {
-                            owners.extend(names.freed(TypeId::of::<Child>(), &change.key));
-                            if let Some(old) = &change.old {
-                                lock(&applied).remove(&old.uid);
-                            }
-                        }
-                        add_all(&queue, owners, change.trigger);
-                    }),
-                );
+        self.subscribe(&cache, false, move |queue| {
+            Box::new(move |change, _| {
+                let mut owners = BTreeSet::new();
+                for entry in change.old.iter().chain(&change.new) {
+                    owners.extend(owners_of(entry, &change.key, &this));
+                }
+                if is_freed(change) {
+                    owners.extend(names.freed(TypeId::of::<Child>(), &change.key));
+                    if let Some(old) = &change.old {
+                        lock(&applied).remove(&old.uid);
+                    }
+                }
+                add_all(&queue, owners, change.trigger);
             })
         });
         self.with(cache)
@@ -160,6 +153,19 @@ impl<K: Cached> Controller<K> {
     pub fn reads<Other: Cached>(self, cache: Cache<Other>) -> Self {
         cache.keep(|_| true);
         self.with(cache)
+    }
+
+    /// Subscribes to `cache` once there is a queue.
+    fn subscribe<T: Cached>(
+        &mut self,
+        cache: &Cache<T>,
+        needs_objects: bool,
+        subscriber: impl FnOnce(Queue) -> Subscriber<T> + Send + 'static,
+    ) {
+        let cache = cache.clone();
+        self.setup.push(Box::new(move |queue| {
+            cache.subscribe(needs_objects, subscriber(queue.clone()));
+        }));
     }
 
     /// Waits for the first list of `cache`, and hands it to each reconcile.
@@ -190,34 +196,31 @@ impl<K: Cached> Controller<K> {
     where
         I: IntoIterator<Item = ObjectRef<K>>,
     {
-        self.setup.push({
-            let cache = cache.clone();
-            Box::new(move |queue| {
-                let queue = queue.clone();
-                // Who was told of each object.
-                let mut told: HashMap<Arc<Key>, BTreeSet<Arc<Key>>> = HashMap::new();
-                cache.subscribe(
-                    true,
-                    Box::new(move |change, object| {
-                        let mut all = told.remove(&change.key).unwrap_or_default();
-                        if let Some(object) = object {
-                            let mapped = guard(|| {
-                                let mapped = mapper(object).into_iter();
-                                mapped.map(|object| Arc::new(named(&object))).collect()
-                            });
-                            let mapped: BTreeSet<_> = mapped.unwrap_or_else(|panic| {
-                                queue.counts().panicked();
-                                tracing::error!(object = %change.key, panic, "a mapper panicked");
-                                BTreeSet::new()
-                            });
-                            all.extend(mapped.iter().cloned());
-                            if !mapped.is_empty() {
-                                told.insert(change.key.clone(), mapped);
-                            }
-                        }
-                        add_all(&queue, all, change.trigger);
-                    }),
-                );
+        self.subscribe(&cache, true, move |queue| {
+            // Who was told of each object.
+            let mut told: HashMap<Arc<Key>, BTreeSet<Arc<Key>>> = HashMap::new();
+            Box::new(move |change, object| {
+                let mut all = told.get(&change.key).cloned().unwrap_or_default();
+                // Whoever was told of an object that cannot be read now is told again.
+                if object.is_some() || change.new.is_none() {
+                    let mapped = object.map(|object| {
+                        let mapped = guard(|| mapper(object).into_iter().collect::<Vec<_>>());
+                        mapped.unwrap_or_else(|panic| {
+                            queue.counts().panicked();
+                            tracing::error!(object = %change.key, panic, "a mapper panicked");
+                            Vec::new()
+                        })
+                    });
+                    let mapped = mapped.iter().flatten();
+                    let mapped: BTreeSet<_> = mapped.map(|it| Arc::new(named(it))).collect();
+                    all.extend(mapped.iter().cloned());
+                    if mapped.is_empty() {
+                        told.remove(&change.key);
+                    } else {
+                        told.insert(change.key.clone(), mapped);
+                    }
+                }
+                add_all(&queue, all, change.trigger);
             })
         });
         self.sources.push(cache.source());
@@ -262,39 +265,29 @@ impl<K: Cached> Controller<K> {
         PartialObjectMeta<Other>: Cached,
         I: IntoIterator<Item = ObjectRef<Other>>,
     {
-        let this = self.cache.clone();
-        self.setup.push({
-            let cache = cache.clone();
-            Box::new(move |queue| {
-                let references = References::default();
-                let (index, panics) = (references.clone(), queue.clone());
-                this.subscribe(
-                    true,
-                    Box::new(move |change, object| {
-                        let Some(object) = object else {
-                            if change.new.is_none() {
-                                index.set::<Other>(&change.key, []);
-                            }
-                            return;
-                        };
-                        let mentioned = guard(|| mentions(object).into_iter().collect::<Vec<_>>());
-                        match mentioned {
-                            Ok(mentioned) => index.set(&change.key, mentioned),
-                            Err(panic) => {
-                                panics.counts().panicked();
-                                let object = &change.key;
-                                tracing::error!(%object, panic, "the function that finds references panicked");
-                            }
-                        }
-                    }),
-                );
-                let queue = queue.clone();
-                cache.subscribe(
-                    false,
-                    Box::new(move |change, _| {
-                        add_all(&queue, references.of(&change.key), change.trigger);
-                    }),
-                );
+        let (this, references) = (self.cache.clone(), References::default());
+        let index = references.clone();
+        self.subscribe(&this, true, move |queue| {
+            Box::new(move |change, object| {
+                let Some(object) = object else {
+                    if change.new.is_none() {
+                        index.set::<Other>(&change.key, []);
+                    }
+                    return;
+                };
+                match guard(|| mentions(object).into_iter().collect::<Vec<_>>()) {
+                    Ok(mentioned) => index.set(&change.key, mentioned),
+                    Err(panic) => {
+                        queue.counts().panicked();
+                        let object = &change.key;
+                        tracing::error!(%object, panic, "the function that finds references panicked");
+                    }
+                }
+            })
+        });
+        self.subscribe(&cache, false, move |queue| {
+            Box::new(move |change, _| {
+                add_all(&queue, references.of(&change.key), change.trigger);
             })
         });
         self.sources.push(cache.source());
@@ -358,16 +351,13 @@ impl<K: Cached> Controller<K> {
     {
         let pause = Pause::new(annotation);
         let (paused, cache) = (pause.paused(), self.cache.clone());
-        self.setup.push(Box::new(move |_| {
-            cache.subscribe(
-                false,
-                Box::new(move |change, _| {
-                    if change.new.is_none() {
-                        paused.forget(&change.key);
-                    }
-                }),
-            );
-        }));
+        self.subscribe(&cache, false, move |_| {
+            Box::new(move |change, _| {
+                if change.new.is_none() {
+                    paused.forget(&change.key);
+                }
+            })
+        });
         self.pause = Some(pause);
         self
     }

@@ -379,7 +379,7 @@ fn an_object_of_another_in_the_place_of_one_that_was_written_is_told() {
     // While another list arrives.
     cache.take(Event::Init);
     cache.insert(&object("a", 6, "x"));
-    assert_eq!(told(), [change("a", Some(6), None)]);
+    assert_eq!(told(), [change("a", Some(6), Some(7))]);
     assert_eq!(of(&cache, "x"), []);
 }
 

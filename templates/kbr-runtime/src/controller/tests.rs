@@ -131,6 +131,41 @@ async fn who_was_told_of_an_object_is_told_when_it_changes_and_when_it_goes() {
     assert_eq!(world.asked(), Vec::<String>::new());
 }
 
+/// The answer to a write of the object that was deleted is late.
+#[tokio::test]
+async fn an_object_that_was_recreated_is_reconciled_whatever_answer_arrives() {
+    let world = World::new(|controller| controller);
+    list(&world.secrets, &[secret("a", 1)]);
+    world.asked();
+    world.secrets.take(Event::Delete(received(&secret("a", 3))));
+    let mut again = secret("a", 4);
+    again.metadata.uid = Some("another".to_owned());
+    world.secrets.take(Event::Apply(received(&again)));
+
+    world.secrets.insert(&secret("a", 2));
+
+    assert_eq!(world.asked(), ["default/a"]);
+}
+
+/// Another change of the same object, without the object itself.
+#[tokio::test]
+async fn who_was_told_stays_known_whatever_answer_arrives() {
+    let maps = empty::<ConfigMap>();
+    let world = World::new(|controller| {
+        controller.watches(maps.clone(), |_| [ObjectRef::new("a").within("default")])
+    });
+    list(&maps, &[]);
+    let mut again = map("m", 4, None);
+    again.metadata.uid = Some("another".to_owned());
+    maps.take(Event::Apply(received(&again)));
+    maps.insert(&map("m", 2, None));
+    world.asked();
+
+    list(&maps, &[]);
+
+    assert_eq!(world.asked(), ["default/a"]);
+}
+
 #[tokio::test]
 async fn a_change_of_what_is_referred_to_concerns_who_refers_to_it() {
     let maps = empty::<PartialObjectMeta<ConfigMap>>();

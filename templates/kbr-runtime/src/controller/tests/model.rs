@@ -4,7 +4,7 @@
 //! A whole controller against a model of an API server: cache, queue and workers on one thread, in paused time,
 //! under a schedule that a seed chooses.
 //!
-//! Each Secret wants a ConfigMap of its own name with its own text. Users change, delete and recreate both, the
+//! Each Secret wants a ConfigMap of its own name with its own text, and has a status. Users change, delete and recreate both, the
 //! watches are late, break off and list again, requests are slow and their answers get lost, names are taken by
 //! objects of others, and in the end leadership is lost. `KBR_SCHEDULES` is the number of schedules, and `KBR_SEED`
 //! the seed of the first one: a failure names the seed that repeats it, and `KBR_TRACE=1` shows what happens.
@@ -140,7 +140,6 @@ impl Model {
 
     /// A server-side apply of a ConfigMap.
     fn apply(&mut self, name: &str, mut object: Value) -> (u16, Value) {
-        let conflict = json!({"kind": "Status", "status": "Failure", "reason": "Conflict", "code": 409, "message": ""});
         let known = self
             .maps
             .objects
@@ -154,7 +153,7 @@ impl Model {
             None => meant["resourceVersion"] == "1" && meant.get("uid").is_none(),
         };
         if !is_meant {
-            return (409, conflict);
+            return (409, conflict());
         }
         // The garbage collector deletes what has no owner.
         let owner = object["metadata"]["ownerReferences"][0].clone();
@@ -166,6 +165,20 @@ impl Model {
             self.delete("configmaps", name);
         }
         (200, stored)
+    }
+
+    /// A server-side apply of the status of a Secret, which does nothing if the Secret has it.
+    fn apply_status(&mut self, name: &str, object: &Value) -> (u16, Value) {
+        let version = &object["metadata"]["resourceVersion"];
+        let known = self.secrets.objects.get(name).cloned();
+        match known.filter(|known| known["metadata"]["resourceVersion"] == *version) {
+            None => (409, conflict()),
+            Some(known) if known["status"] == object["status"] => (200, known),
+            Some(mut known) => {
+                known["status"] = object["status"].clone();
+                (200, self.put("secrets", name, known))
+            }
+        }
     }
 
     /// Something that a user, or another controller, does.
@@ -208,6 +221,10 @@ impl Model {
         });
         wrong.map(|(name, _)| name.clone()).collect()
     }
+}
+
+fn conflict() -> Value {
+    json!({"kind": "Status", "status": "Failure", "reason": "Conflict", "code": 409, "message": ""})
 }
 
 /// Shows what happens, if somebody wants to know.
@@ -307,7 +324,9 @@ fn client(model: &Shared) -> kube::Client {
             assert_eq!(parts.method, Method::PATCH);
             let body = body.collect_bytes().await.unwrap();
             let object: Value = serde_json::from_slice(&body).unwrap();
-            let name = object["metadata"]["name"].as_str().unwrap().to_owned();
+            // `/api/v1/namespaces/default/PLURAL/NAME`, and the status below it.
+            let mut path = parts.uri.path().split('/').skip(6);
+            let (name, is_status) = (path.next().unwrap().to_owned(), path.next().is_some());
             hold(&model, LATE).await;
             let (code, answer) = {
                 let mut model = lock(&model);
@@ -321,7 +340,10 @@ fn client(model: &Shared) -> kube::Client {
                 if !model.is_over && model.chance.one_in(20) {
                     return Err("the request was lost".into());
                 }
-                let (code, answer) = model.apply(&name, object);
+                let (code, answer) = match is_status {
+                    true => model.apply_status(&name, &object),
+                    false => model.apply(&name, object),
+                };
                 trace(|| format!("{name}: {code} {}", identity(&answer)));
                 (code, answer)
             };
@@ -330,7 +352,7 @@ fn client(model: &Shared) -> kube::Client {
             if !model.is_over && model.chance.one_in(20) {
                 return Err("the answer was lost".into());
             }
-            if code == 200 {
+            if code == 200 && !is_status {
                 let version = answer["metadata"]["resourceVersion"].as_str().unwrap();
                 model.written.insert(name, version.parse().unwrap());
             }
@@ -385,6 +407,14 @@ async fn reconcile(
         .next();
     wanted.data = text.map(|text| [("text".to_owned(), text)].into());
     let applied = secret.apply(&wanted).await;
+    // Its errors are those of requests, after which nothing is wrong.
+    let written = secret.status(&json!({ "text": wanted.data })).await;
+    trace(|| {
+        format!(
+            "{name}, status: {:?}",
+            written.map_err(|error| error.to_string())
+        )
+    });
     drop(ended);
     trace(|| match &applied {
         Ok(map) => format!("{name} has version {:?}", map.resource_version()),
