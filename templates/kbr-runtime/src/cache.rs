@@ -8,10 +8,9 @@
 //! reconcile sees at least the change that triggered it.
 
 mod entry;
+mod shared;
 mod state;
 
-use std::any::{Any, TypeId};
-use std::collections::HashMap;
 use std::fmt::{self, Debug};
 use std::hash::Hash;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -20,11 +19,10 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use futures::StreamExt;
-use futures::future::BoxFuture;
+use kube::Resource;
 use kube::api::ObjectMeta;
 use kube::runtime::reflector::ObjectRef;
-use kube::runtime::watcher::{self, Event};
-use kube::{Client, Resource};
+use kube::runtime::watcher::Event;
 use prometheus_client::metrics::counter::Counter;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -36,7 +34,8 @@ use crate::logging::panic_message;
 use crate::reading::DecodeError;
 use crate::watch::{FailingWatches, Selection, Watches, resource};
 pub(crate) use entry::{Entry, Owner, Received, is_controlled_by_a};
-use entry::{Kept, Term};
+use entry::{Kept, Term, version};
+pub(crate) use shared::{Caches, Source};
 pub(crate) use state::Change;
 use state::State;
 
@@ -313,8 +312,10 @@ impl<K: Cached> Cache<K> {
 
     /// Records that this process deleted an object. It reappears if it turns out to still exist, for example
     /// because of a finalizer.
-    pub(crate) fn deleted(&self, key: &Arc<Key>, uid: &str, version: u64) {
-        lock(&self.0.state).deleted(key, uid, version);
+    pub(crate) fn deleted(&self, object: &ObjectMeta) {
+        let (key, uid) = (Arc::new(Key::of_meta(object)), object.uid.as_deref());
+        let mut state = lock(&self.0.state);
+        state.deleted(&key, uid.unwrap_or_default(), version(object));
     }
 
     pub(crate) fn kind(&self) -> &K::DynamicType {
@@ -378,10 +379,8 @@ impl<K: Cached> Inner<K> {
             Event::Delete(received) => {
                 let (key, metadata) = (Arc::new(received.key()), received.meta());
                 let uid = metadata.uid.as_deref().unwrap_or_default();
-                let version = metadata.resource_version.as_ref();
-                let version = version.and_then(|version| version.parse().ok());
-                let version = version.unwrap_or_default();
-                (lock(&self.state).hide(&key, uid, version), None, None)
+                let changes = lock(&self.state).hide(&key, uid, version(metadata));
+                (changes, None, None)
             }
             Event::InitDone => {
                 let gone = lock(&self.state).end_list();
@@ -495,70 +494,6 @@ pub(crate) fn guard<T>(code: impl FnOnce() -> T) -> Result<T, String> {
     catch_unwind(AssertUnwindSafe(code)).map_err(|payload| panic_message(&*payload).to_owned())
 }
 
-/// A cache of any kind, as a manager and a controller see it.
-pub(crate) trait Source: Send + Sync {
-    /// Follows the watch. Ends at once if somebody else does.
-    fn follow(self: Arc<Self>, watches: Watches) -> BoxFuture<'static, ()>;
-
-    /// What is watched, such as `jobs.batch`.
-    fn resource(&self) -> String;
-
-    fn is_listed(&self) -> bool;
-
-    /// Waits for the first list.
-    fn listed(&self) -> BoxFuture<'static, ()>;
-
-    /// The last error before the first list.
-    fn error(&self) -> Option<String>;
-
-    fn failing(&self) -> FailingWatches;
-
-    /// Whether it is filled before this process leads.
-    fn is_warm(&self) -> bool;
-
-    /// Identifies it.
-    fn address(&self) -> usize;
-}
-
-impl<K: Cached> Source for Inner<K> {
-    fn follow(self: Arc<Self>, watches: Watches) -> BoxFuture<'static, ()> {
-        Box::pin(Self::follow(self, watches))
-    }
-
-    fn resource(&self) -> String {
-        resource::<K>(&self.kind)
-    }
-
-    fn is_listed(&self) -> bool {
-        *self.is_listed.borrow()
-    }
-
-    fn listed(&self) -> BoxFuture<'static, ()> {
-        let mut is_listed = self.is_listed.subscribe();
-        Box::pin(async move {
-            if is_listed.wait_for(|is_listed| *is_listed).await.is_err() {
-                std::future::pending().await
-            }
-        })
-    }
-
-    fn error(&self) -> Option<String> {
-        lock(&self.error).clone()
-    }
-
-    fn failing(&self) -> FailingWatches {
-        self.failing.clone()
-    }
-
-    fn is_warm(&self) -> bool {
-        self.is_warm.load(Ordering::Relaxed)
-    }
-
-    fn address(&self) -> usize {
-        std::ptr::from_ref(self).addr()
-    }
-}
-
 impl<K: Resource> Clone for Cache<K> {
     fn clone(&self) -> Self {
         Self(self.0.clone())
@@ -568,45 +503,6 @@ impl<K: Resource> Clone for Cache<K> {
 impl<K: Resource> Debug for Cache<K> {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.debug_struct("Cache").finish_non_exhaustive()
-    }
-}
-
-/// The caches of a manager.
-#[derive(Default)]
-pub(crate) struct Caches {
-    /// Those with the manager's client and without a selector, by type and namespace.
-    shared: HashMap<(TypeId, Option<String>), Box<dyn Any + Send + Sync>>,
-    all: Vec<Arc<dyn Source>>,
-}
-
-impl Caches {
-    /// The cache of all objects in that namespace, or in all namespaces.
-    pub(crate) fn shared<K: Cached>(&mut self, client: Client, namespace: Option<&str>) -> Cache<K>
-    where
-        K::DynamicType: Default,
-    {
-        let id = (TypeId::of::<K>(), namespace.map(str::to_owned));
-        let known = self.shared.get(&id).and_then(|any| any.downcast_ref());
-        if let Some(cache) = known {
-            return Cache::clone(cache);
-        }
-        let selection = Selection {
-            client,
-            namespace: namespace.map(str::to_owned),
-            config: watcher::Config::default(),
-        };
-        let cache = Cache::<K>::new(selection, K::DynamicType::default());
-        self.shared.insert(id, Box::new(cache.clone()));
-        self.add(&cache);
-        cache
-    }
-
-    pub(crate) fn add<K: Cached>(&mut self, cache: &Cache<K>) {
-        self.all.push(cache.source());
-    }
-
-    pub(crate) fn all(&self) -> &[Arc<dyn Source>] {
-        &self.all
     }
 }
 

@@ -12,6 +12,7 @@ mod status;
 use std::any::{Any, TypeId, type_name};
 use std::collections::HashMap;
 use std::fmt::{self, Debug};
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::ops::Deref;
 use std::sync::{Arc, Mutex};
 
@@ -19,6 +20,7 @@ use k8s_openapi::jiff::Timestamp;
 use kube::core::NamespaceResourceScope;
 use kube::runtime::events::{Event, EventType, Recorder};
 use kube::{Api, Client, Resource};
+use serde_json::Value;
 
 use crate::Clock;
 use crate::cache::{Cache, Cached, Received};
@@ -26,7 +28,7 @@ use crate::chain::chain;
 use crate::key::Key;
 pub(crate) use apply::Applied;
 pub(crate) use names::Names;
-use status::Statuses;
+pub(crate) use status::Statuses;
 
 /// The object that is reconciled. It dereferences to the object, as the cache has it.
 ///
@@ -71,7 +73,7 @@ pub(crate) struct Hand<K: Resource> {
     /// The caches that the controller has declared, by type.
     pub(crate) caches: HashMap<TypeId, Box<dyn Any + Send + Sync>>,
     pub(crate) applied: Arc<Mutex<Applied>>,
-    pub(crate) statuses: Mutex<Statuses>,
+    pub(crate) statuses: Arc<Mutex<Statuses>>,
     pub(crate) names: Names,
 }
 
@@ -161,7 +163,7 @@ impl<K: Cached> Handle<K> {
         }
     }
 
-    /// The object itself, for what takes an [`Arc`], such as [`finalizer`](kube::runtime::finalizer()).
+    /// The object itself, for what takes an [`Arc`].
     #[must_use]
     pub fn object(&self) -> Arc<K> {
         self.object.clone()
@@ -302,6 +304,12 @@ impl<K: Resource + Debug> Debug for Handle<K> {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.debug_tuple("Handle").field(&self.object).finish()
     }
+}
+
+fn hash_of(value: &Value) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    value.to_string().hash(&mut hasher);
+    hasher.finish()
 }
 
 #[cfg(test)]

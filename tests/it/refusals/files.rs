@@ -109,6 +109,7 @@ error: `.clippy.toml` already exists with different content
        `third_party/kbr-runtime/src/backoff.rs` already exists with different content
        `third_party/kbr-runtime/src/cache.rs` already exists with different content
        `third_party/kbr-runtime/src/cache/entry.rs` already exists with different content
+       `third_party/kbr-runtime/src/cache/shared.rs` already exists with different content
        `third_party/kbr-runtime/src/cache/state.rs` already exists with different content
        `third_party/kbr-runtime/src/certificate.rs` already exists with different content
        `third_party/kbr-runtime/src/chain.rs` already exists with different content
@@ -117,6 +118,7 @@ error: `.clippy.toml` already exists with different content
        `third_party/kbr-runtime/src/clock.rs` already exists with different content
        `third_party/kbr-runtime/src/conditions.rs` already exists with different content
        `third_party/kbr-runtime/src/controller.rs` already exists with different content
+       `third_party/kbr-runtime/src/controller/run.rs` already exists with different content
        `third_party/kbr-runtime/src/election.rs` already exists with different content
        `third_party/kbr-runtime/src/election/boot_time.rs` already exists with different content
        `third_party/kbr-runtime/src/election/candidate.rs` already exists with different content

@@ -5,8 +5,7 @@
 
 use super::*;
 use k8s_openapi::api::core::v1::{ConfigMap, Secret};
-use kube::ResourceExt;
-use kube::api::ObjectMeta;
+use kube::{Client, ResourceExt};
 use serde_json::json;
 
 /// A client that nobody answers.
@@ -65,13 +64,7 @@ fn delete(object: &ConfigMap) -> Event<Received<ConfigMap>> {
 }
 
 fn remove(cache: &Cache<ConfigMap>, object: &ConfigMap) {
-    let ObjectMeta {
-        uid,
-        resource_version,
-        ..
-    } = object.metadata.clone();
-    let version = resource_version.unwrap().parse().unwrap();
-    cache.deleted(&Arc::new(Key::of(object)), &uid.unwrap(), version);
+    cache.deleted(&object.metadata);
 }
 
 /// A cache whose first list held these.

@@ -6,14 +6,33 @@
 use std::convert::Infallible;
 
 use k8s_openapi::api::core::v1::{ConfigMap, Namespace, Secret};
-use kube::ResourceExt;
+use kube::runtime::events::Recorder;
 use kube::runtime::predicates;
 use kube::runtime::watcher::Event;
+use kube::{Client, ResourceExt};
 use serde_json::json;
+use tokio::runtime::Handle as Threads;
+use tokio_util::sync::CancellationToken;
 
 use super::*;
+use crate::api_server::ApiServer;
 use crate::cache::tests::{empty, list, nowhere, received};
-use crate::metrics::Counts;
+use crate::metrics::{self, Counts};
+use crate::{Action, Clock};
+
+/// Reconciles run on this thread.
+fn run_with(client: Client, queue: &Queue) -> Run {
+    Run {
+        server: ApiServer::new(kube::Config::new("http://127.0.0.1:1".parse().unwrap())),
+        client,
+        clock: Clock::system(),
+        recorder: Recorder::new(nowhere(), "test".into()),
+        series: metrics::Watches::default(),
+        queue: queue.clone(),
+        threads: Threads::current(),
+        stop: CancellationToken::new(),
+    }
+}
 
 /// A running controller of Secrets whose API server nobody sees.
 struct World {
@@ -26,16 +45,7 @@ impl World {
     fn new(configure: impl FnOnce(Controller<Secret>) -> Controller<Secret>) -> Self {
         let secrets = empty::<Secret>();
         let queue = Queue::new(Counts::unread());
-        let run = Run {
-            server: ApiServer::new(kube::Config::new("http://127.0.0.1:1".parse().unwrap())),
-            client: nowhere(),
-            clock: Clock::system(),
-            recorder: Recorder::new(nowhere(), "test".into()),
-            series: metrics::Watches::default(),
-            queue: queue.clone(),
-            threads: Threads::current(),
-            stop: CancellationToken::new(),
-        };
+        let run = run_with(nowhere(), &queue);
         let reconcile = |_| async { Ok::<_, Infallible>(Action::await_change()) };
         let controller = configure(Controller::new(secrets.clone()));
         let prepared = controller.prepare("test", reconcile, Arc::new(|_, _| None), run);

@@ -9,7 +9,6 @@
 
 use std::any::TypeId;
 use std::collections::HashMap;
-use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -20,7 +19,7 @@ use kube::{Resource, ResourceExt};
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use super::{Handle, OwnedError};
+use super::{Handle, OwnedError, hash_of};
 use crate::cache::{Cache, Cached, Entry, Received, lock};
 use crate::key::Key;
 use crate::reading::write_value;
@@ -362,12 +361,6 @@ fn fingerprint(object: &str) -> Option<u64> {
     metadata.remove("resourceVersion");
     metadata.remove("managedFields");
     Some(hash_of(&object))
-}
-
-fn hash_of(value: &Value) -> u64 {
-    let mut hasher = DefaultHasher::new();
-    value.to_string().hash(&mut hasher);
-    hasher.finish()
 }
 
 #[cfg(test)]

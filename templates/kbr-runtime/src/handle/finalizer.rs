@@ -3,8 +3,6 @@
 
 //! A finalizer: what must happen before an object is gone.
 
-use std::sync::Arc;
-
 use kube::ResourceExt;
 use kube::api::{Patch, PatchParams};
 use serde_json::json;
@@ -75,10 +73,6 @@ impl<K: Cached> Handle<K> {
 
     /// Without a finalizer, the API server has deleted the object.
     fn gone(&self) {
-        let (key, uid) = (Arc::new(Key::of(&*self.object)), self.object.uid());
-        let version = self.object.resource_version();
-        let version = version.and_then(|version| version.parse().ok());
-        let cache = &self.hand.cache;
-        cache.deleted(&key, &uid.unwrap_or_default(), version.unwrap_or_default());
+        self.hand.cache.deleted(self.object.meta());
     }
 }

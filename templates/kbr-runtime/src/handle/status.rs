@@ -4,16 +4,16 @@
 //! Writing the status of the object in hand.
 
 use std::collections::HashMap;
-use std::hash::{DefaultHasher, Hash, Hasher};
 
 use kube::ResourceExt;
 use kube::api::{Patch, PatchParams};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use super::Handle;
+use super::{Handle, hash_of};
 use crate::cache::{Cached, lock};
 use crate::key::Key;
+use crate::reading::write_value;
 
 /// The last status of each object that was written although it seemed to differ, by uid: what was written, and what
 /// the object shows since.
@@ -37,10 +37,12 @@ impl<K: Cached + Serialize> Handle<K> {
     ///
     /// [server-side apply]: https://kubernetes.io/docs/reference/using-api/server-side-apply/
     pub async fn status<S: Serialize>(&self, status: &S) -> kube::Result<bool> {
-        let wanted = crate::reading::write_value(status).map_err(kube::Error::SerdeError)?;
-        let shown = crate::reading::write_value(&*self.object).map_err(kube::Error::SerdeError)?;
-        let shown = own(&shown["status"], &wanted);
-        let hashes = (hash(&wanted), hash(&shown));
+        let wanted = write_value(status).map_err(kube::Error::SerdeError)?;
+        let shown = own(
+            &shown(&*self.object).map_err(kube::Error::SerdeError)?,
+            &wanted,
+        );
+        let hashes = (hash_of(&wanted), hash_of(&shown));
         let uid = self.object.uid().unwrap_or_default();
         let is_first = lock(&self.written).is_none();
         let is_known = lock(&self.hand.statuses).get(&uid) == Some(&hashes);
@@ -74,6 +76,17 @@ impl<K: Cached + Serialize> Handle<K> {
         tracing::info!("status written");
         Ok(true)
     }
+}
+
+/// The status of an object. The rest of it is not kept: it may be large.
+fn shown<K: Serialize>(object: &K) -> serde_json::Result<Value> {
+    #[derive(Deserialize)]
+    struct Object {
+        #[serde(default)]
+        status: Value,
+    }
+    let object: Object = serde_json::from_str(&serde_json::to_string(object)?)?;
+    Ok(object.status)
 }
 
 /// `shown` without the conditions whose types are not in `wanted`.
@@ -123,12 +136,6 @@ fn is_empty(value: &Value) -> bool {
         Value::Array(items) => items.is_empty(),
         _ => false,
     }
-}
-
-fn hash(value: &Value) -> u64 {
-    let mut hasher = DefaultHasher::new();
-    value.to_string().hash(&mut hasher);
-    hasher.finish()
 }
 
 #[cfg(test)]

@@ -59,7 +59,7 @@ pub(crate) fn hand<K: Cached>(cache: Cache<K>, client: Client) -> Hand<K> {
         cache,
         caches: HashMap::new(),
         applied: Arc::default(),
-        statuses: Mutex::default(),
+        statuses: Arc::default(),
         names: Names::default(),
     }
 }

@@ -220,7 +220,7 @@ impl Counts {
         self.0.terminal_errors.inc();
     }
 
-    /// It panicked. [`Counts::failed`] counts it, too.
+    /// It, or other code of its controller, panicked. [`Counts::failed`] counts a reconcile, too.
     pub(crate) fn panicked(&self) {
         self.0.panics.inc();
     }

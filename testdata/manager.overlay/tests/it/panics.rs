@@ -19,8 +19,8 @@ use serde_json::json;
 use tokio::task::spawn_blocking;
 
 use crate::support::{
-    Operator, Running, create, create_and_wait, eventually, free_address, get, is_reconciled,
-    manager_of, sample, servers, until,
+    Operator, Running, create, create_and_wait, create_empty, eventually, free_address, get,
+    is_reconciled, manager_of, sample, servers, until,
 };
 
 #[tokio::test]
@@ -116,7 +116,6 @@ async fn a_function_of_a_controller_that_panics_for_one_object_affects_no_other_
     });
     let running = Running::start(manager);
     let api = Api::<ConfigMap>::namespaced(servers().admin(), &namespace);
-    let secrets = Api::<Secret>::namespaced(servers().admin(), &namespace);
     let count = |name: &str| {
         seen.lock()
             .unwrap()
@@ -136,9 +135,9 @@ async fn a_function_of_a_controller_that_panics_for_one_object_affects_no_other_
         let panics = sample(&scrape().await, metric).unwrap();
         let before = count("good");
         if name == "mapper" {
-            create_secret(&secrets, name).await;
+            create_empty::<Secret>(&namespace, name).await;
             // Of this one, the mapper says that the good object is concerned.
-            create_secret(&secrets, "fine").await;
+            create_empty::<Secret>(&namespace, "fine").await;
         } else {
             create_map(&api, name).await;
             // What went wrong concerns only what the function is for.
@@ -173,11 +172,5 @@ async fn create_map(api: &Api<ConfigMap>, name: &str) {
         data: Some([("a".to_owned(), "b".to_owned())].into()),
         ..ConfigMap::default()
     };
-    api.create(&PostParams::default(), &object).await.unwrap();
-}
-
-async fn create_secret(api: &Api<Secret>, name: &str) {
-    let mut object = Secret::default();
-    object.metadata.name = Some(name.to_owned());
     api.create(&PostParams::default(), &object).await.unwrap();
 }

@@ -3,6 +3,7 @@
 
 //! Shared by the tests: processes that they start and stop, and the Tasks that they create.
 
+use std::fmt::Debug;
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
@@ -12,11 +13,14 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use api::v1::{Task, TaskSpec};
+use k8s_openapi::serde::Serialize;
+use k8s_openapi::serde::de::DeserializeOwned;
 use kbr_runtime::{BindAddress, Flags, Manager, ManagerError};
 use kbr_testing::{TestEnv, TestEnvError};
 use kube::api::PostParams;
 use kube::config::{KubeConfigOptions, Kubeconfig};
-use kube::{Api, Config};
+use kube::core::NamespaceResourceScope;
+use kube::{Api, Config, Resource};
 use serde_json::Value;
 use tokio::task::JoinHandle;
 
@@ -41,6 +45,18 @@ pub fn servers() -> &'static TestEnv {
 pub async fn create(api: &Api<Task>, name: &str, spec: TaskSpec) -> Task {
     let object = Task::new(name, spec);
     api.create(&PostParams::default(), &object).await.unwrap()
+}
+
+/// Creates an object that has nothing but a name.
+pub async fn create_empty<K>(namespace: &str, name: &str)
+where
+    K: Clone + Debug + Default + DeserializeOwned + Serialize,
+    K: Resource<DynamicType = (), Scope = NamespaceResourceScope>,
+{
+    let mut object = K::default();
+    object.meta_mut().name = Some(name.to_owned());
+    let api = Api::<K>::namespaced(servers().admin(), namespace);
+    api.create(&PostParams::default(), &object).await.unwrap();
 }
 
 /// Creates a Task with an empty spec, and waits until it is reconciled.

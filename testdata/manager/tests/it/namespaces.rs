@@ -9,24 +9,22 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use k8s_openapi::api::core::v1::ConfigMap;
-use kbr_runtime::{Action, BindAddress, Controller, Flags, Handle, Manager, ManagerError};
+use kbr_runtime::{Action, Controller, Handle, Manager, ManagerError};
 use kbr_testing::FaultProxy;
-use kube::api::PostParams;
-use kube::{Api, Config, ResourceExt};
+use kube::{Config, ResourceExt};
 use tokio::task::block_in_place;
 use tokio::time::{sleep, timeout};
 
-use crate::support::{PATIENCE, servers, until};
+use crate::support::{PATIENCE, create_empty, manager_of, servers, until};
 
 /// The namespace and name of each ConfigMap that was reconciled.
 type Seen = Arc<Mutex<Vec<(String, String)>>>;
 
 /// A manager that watches the ConfigMaps of these namespaces.
 fn manager(config: Config, namespaces: &[&str], seen: &Seen) -> Manager {
-    let mut flags = Flags::default();
-    flags.health_probe_bind_address = BindAddress::Off;
-    flags.watch_namespace = namespaces.iter().map(|name| (*name).to_owned()).collect();
-    let mut manager = Manager::with_config(flags, config).unwrap();
+    let mut manager = manager_of(config, |flags| {
+        flags.watch_namespace = namespaces.iter().map(|name| (*name).to_owned()).collect();
+    });
     for namespace in manager.namespaces() {
         let controller = Controller::new(manager.namespaced(&namespace));
         let seen = seen.clone();
@@ -51,13 +49,6 @@ async fn refused(config: Config, namespaces: &[&str]) -> String {
     error.to_string()
 }
 
-async fn create(namespace: &str, name: &str) {
-    let mut object = ConfigMap::default();
-    object.metadata.name = Some(name.to_owned());
-    let api = Api::namespaced(servers().admin(), namespace);
-    api.create(&PostParams::default(), &object).await.unwrap();
-}
-
 #[tokio::test(flavor = "multi_thread")]
 async fn only_objects_in_watched_namespaces_are_reconciled() {
     let (one, other) = (servers().namespace().await, servers().namespace().await);
@@ -67,9 +58,9 @@ async fn only_objects_in_watched_namespaces_are_reconciled() {
     let stop = manager.stop_token();
     let running = tokio::spawn(async move { manager.run_until_stopped().await });
 
-    create(&elsewhere, "a").await;
+    create_empty::<ConfigMap>(&elsewhere, "a").await;
     for namespace in [&one, &other] {
-        create(namespace, "a").await;
+        create_empty::<ConfigMap>(namespace, "a").await;
         let key = (namespace.clone(), "a".to_owned());
         block_in_place(|| {
             until("a reconcile", || {
@@ -87,7 +78,7 @@ async fn only_objects_in_watched_namespaces_are_reconciled() {
 #[tokio::test]
 async fn a_namespace_that_does_not_exist_is_reported_and_nothing_starts() {
     let there = servers().namespace().await;
-    create(&there, "a").await;
+    create_empty::<ConfigMap>(&there, "a").await;
 
     let error = refused(servers().admin_config(), &[&there, "not-there"]).await;
 

@@ -11,7 +11,7 @@ use kbr_runtime::{Action, Controller, Handle, OwnedError};
 use kube::api::{DeleteParams, PostParams};
 use kube::{Api, ResourceExt};
 
-use crate::support::{MANAGER, Running, eventually, manager_of, servers, until};
+use crate::support::{MANAGER, Running, create_empty, eventually, manager_of, servers, until};
 
 /// Allows the manager what its controllers here need in `namespace`: `get` is not among it.
 fn allow(namespace: &str) {
@@ -77,8 +77,7 @@ async fn a_name_that_becomes_free_triggers_who_wants_it_without_get_and_with_one
     let namespace = servers().namespace().await;
     allow(&namespace);
     let secrets = Api::<Secret>::namespaced(servers().admin(), &namespace);
-    let new = PostParams::default();
-    secrets.create(&new, &secret("one-a")).await.unwrap();
+    create_empty::<Secret>(&namespace, "one-a").await;
     let mut manager = manager_of(servers().manager_config(), |_| {});
     let taken = Arc::new(Mutex::new(Vec::new()));
     for name in ["one", "two"] {
@@ -103,7 +102,7 @@ async fn a_name_that_becomes_free_triggers_who_wants_it_without_get_and_with_one
     let maps = Api::<ConfigMap>::namespaced(servers().admin(), &namespace);
     let mut map = ConfigMap::default();
     map.metadata.name = Some("a".to_owned());
-    let map = maps.create(&new, &map).await.unwrap();
+    let map = maps.create(&PostParams::default(), &map).await.unwrap();
     let is_owned = |secret: Option<&Secret>| {
         secret.is_some_and(|secret| {
             let owners = secret.owner_references();

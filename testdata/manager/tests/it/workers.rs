@@ -1,7 +1,7 @@
 // Copyright The manager authors
 // SPDX-License-Identifier: Apache-2.0
 
-//! Reconciles that block their thread. The manager of these tests has one thread for all else.
+//! Reconciles that block their thread. Everything else of these managers runs on one thread.
 
 use std::convert::Infallible;
 use std::future::ready;
@@ -13,38 +13,20 @@ use std::time::Duration;
 
 use k8s_openapi::api::core::v1::{ConfigMap, Secret};
 use kbr_runtime::{Action, Cache, Controller, Handle, Manager};
-use kube::api::{ObjectMeta, PostParams};
+use kube::ResourceExt;
 use kube::runtime::reflector::ObjectRef;
-use kube::{Api, ResourceExt};
 use tokio::task::spawn_blocking;
 
 use crate::support::{
-    PATIENCE, Running, eventually, free_address, get, manager, manager_of, servers,
+    PATIENCE, Running, create_empty, eventually, free_address, get, manager, manager_of, servers,
 };
 
-fn metadata(name: &str) -> ObjectMeta {
-    ObjectMeta {
-        name: Some(name.to_owned()),
-        ..ObjectMeta::default()
-    }
-}
-
-async fn create_config_map(namespace: &str, name: &str) {
-    let object = ConfigMap {
-        metadata: metadata(name),
-        ..ConfigMap::default()
-    };
-    let api = Api::namespaced(servers().admin(), namespace);
-    api.create(&PostParams::default(), &object).await.unwrap();
-}
-
-async fn create_secret(namespace: &str, name: &str) {
-    let object = Secret {
-        metadata: metadata(name),
-        ..Secret::default()
-    };
-    let api = Api::namespaced(servers().admin(), namespace);
-    api.create(&PostParams::default(), &object).await.unwrap();
+/// How many reconciles run now, the most that did, and how many have ended.
+#[derive(Default)]
+struct Counts {
+    running: AtomicUsize,
+    most: AtomicUsize,
+    ended: AtomicUsize,
 }
 
 #[tokio::test]
@@ -52,35 +34,32 @@ async fn as_many_reconciles_as_allowed_run_at_once_although_each_blocks_its_thre
     const OBJECTS: usize = 8;
     let namespace = servers().namespace().await;
     for number in 0..OBJECTS {
-        create_config_map(&namespace, &format!("map-{number}")).await;
+        create_empty::<ConfigMap>(&namespace, &format!("map-{number}")).await;
     }
     let mut manager = manager(servers()).await;
     let controller = Controller::new(manager.namespaced(&namespace)).concurrency(4);
-    // How many run now, the most that did, and how many have ended.
-    let counts = Arc::new([const { AtomicUsize::new(0) }; 3]);
+    let counts = Arc::<Counts>::default();
     let counted = counts.clone();
     let reconcile = move |_: Handle<ConfigMap>| {
         let counts = counted.clone();
         async move {
-            let [running, most, ended] = &*counts;
-            let now = running.fetch_add(1, Ordering::Relaxed) + 1;
-            most.fetch_max(now, Ordering::Relaxed);
+            let running = counts.running.fetch_add(1, Ordering::Relaxed) + 1;
+            counts.most.fetch_max(running, Ordering::Relaxed);
             sleep(Duration::from_secs(1));
-            running.fetch_sub(1, Ordering::Relaxed);
-            ended.fetch_add(1, Ordering::Relaxed);
+            counts.running.fetch_sub(1, Ordering::Relaxed);
+            counts.ended.fetch_add(1, Ordering::Relaxed);
             Ok::<_, Infallible>(Action::await_change())
         }
     };
     manager.add("blocking", controller, reconcile);
     let running = Running::start(manager);
 
-    let [_, most, ended] = &*counts;
     eventually("all reconciles", || {
-        (ended.load(Ordering::Relaxed) >= OBJECTS).then_some(())
+        (counts.ended.load(Ordering::Relaxed) >= OBJECTS).then_some(())
     })
     .await;
 
-    assert_eq!(most.load(Ordering::Relaxed), 4);
+    assert_eq!(counts.most.load(Ordering::Relaxed), 4);
     running.stop().await;
 }
 
@@ -124,17 +103,17 @@ async fn a_reconcile_that_blocks_its_thread_delays_no_watch_no_probe_and_no_othe
     let secrets = Controller::new(manager.namespaced(&namespace));
     manager.add("other", secrets, note);
     let running = Running::start(manager);
-    create_config_map(&namespace, "a").await;
+    create_empty::<ConfigMap>(&namespace, "a").await;
     eventually("a reconcile that blocks", || {
         (begun.load(Ordering::Relaxed) > 0).then_some(())
     })
     .await;
 
     // Its own watch, another controller, and the probes.
-    create_config_map(&namespace, "b").await;
+    create_empty::<ConfigMap>(&namespace, "b").await;
     let b = ObjectRef::<ConfigMap>::new("b").within(&namespace);
     eventually("the next object in the cache", || maps.get(&b)).await;
-    create_secret(&namespace, "c").await;
+    create_empty::<Secret>(&namespace, "c").await;
     eventually("a reconcile of another controller", || {
         seen.lock().unwrap().contains(&"c".to_owned()).then_some(())
     })

@@ -15,9 +15,11 @@ use std::error::Error as StdError;
 use http::{Method, Request, Response};
 use kube::client::Body;
 use serde_json::Value;
+use tokio::task::JoinSet;
 use tokio::time::{Instant, sleep};
 
 use super::*;
+use crate::Handle;
 use crate::cache::{Received, lock};
 
 /// How many schedules are tried unless `KBR_SCHEDULES` says otherwise.
@@ -315,7 +317,7 @@ async fn watch<K: Cached>(model: Shared, plural: &'static str, cache: Cache<K>) 
 }
 
 /// Answers the requests of the controller.
-fn client(model: &Shared) -> kube::Client {
+fn client(model: &Shared) -> Client {
     let model = model.clone();
     let service = tower::service_fn(move |request: Request<Body>| {
         let model = model.clone();
@@ -361,7 +363,7 @@ fn client(model: &Shared) -> kube::Client {
             Ok::<_, Box<dyn StdError + Send + Sync>>(response.unwrap())
         }
     });
-    kube::Client::new(service, "default")
+    Client::new(service, "default")
 }
 
 async fn reconcile(
@@ -460,16 +462,7 @@ async fn schedule(seed: u64) -> Vec<String> {
     }));
     let (secrets, maps) = (empty::<Secret>(), empty::<ConfigMap>());
     let queue = Queue::new(Counts::unread());
-    let run = Run {
-        server: ApiServer::new(kube::Config::new("http://127.0.0.1:1".parse().unwrap())),
-        client: client(&model),
-        clock: Clock::system(),
-        recorder: Recorder::new(nowhere(), "test".into()),
-        series: metrics::Watches::default(),
-        queue: queue.clone(),
-        threads: Threads::current(),
-        stop: CancellationToken::new(),
-    };
+    let run = run_with(client(&model), &queue);
     let controller = Controller::new(secrets.clone())
         .owns(maps.clone())
         .rate_limit(Duration::from_millis(5), Duration::from_secs(1))

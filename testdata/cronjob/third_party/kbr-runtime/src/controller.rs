@@ -1,42 +1,35 @@
 // Copyright The kbr authors
 // SPDX-License-Identifier: Apache-2.0
 
-//! Controllers: what they watch, and how one runs from start to stop.
+//! Controllers: what they watch.
 //!
 //! Each watch is a task that fills a [`Cache`], which tells its subscribers here what has changed. They put the
 //! objects concerned into the controller's queue, from which the workers take them.
 
+mod run;
+
 use std::any::{Any, TypeId};
 use std::collections::{BTreeSet, HashMap};
-use std::error::Error;
-use std::future::pending;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use futures::future::BoxFuture;
 use futures::stream::BoxStream;
 use futures::{Stream, StreamExt};
+use kube::Resource;
 use kube::api::PartialObjectMeta;
 use kube::runtime::Predicate;
-use kube::runtime::events::Recorder;
 use kube::runtime::reflector::ObjectRef;
-use kube::{Client, Resource};
 use serde::Serialize;
-use tokio::runtime::Handle as Threads;
-use tokio::task::JoinSet;
-use tokio_util::sync::CancellationToken;
 
-use crate::api_server::ApiServer;
-use crate::backoff::Backoff;
-use crate::cache::{Cached, Change, Entry, Source, guard, is_controlled_by_a, lock};
-use crate::handle::{Hand, Names};
+use crate::Cache;
+use crate::cache::{Cached, Change, Entry, Source, Subscriber, guard, is_controlled_by_a, lock};
+use crate::handle::{Applied, Names};
 use crate::key::Key;
 use crate::pause::Pause;
 use crate::queue::{Queue, Trigger};
-use crate::reconciler::{Policy, Reconciler};
 use crate::referenced::References;
-use crate::watch::{SYNC_LIMIT, Watches};
-use crate::{Action, Cache, Clock, Handle, metrics, workers};
+use crate::watch::SYNC_LIMIT;
+pub(crate) use run::{Prepared, Run};
 
 /// How long a reconcile may take unless [`Controller::timeout`] says otherwise.
 const TIMEOUT: Duration = Duration::from_secs(300);
@@ -67,7 +60,7 @@ pub struct Controller<K: Resource> {
     sources: Vec<Arc<dyn Source>>,
     streams: Vec<BoxStream<'static, (BTreeSet<Arc<Key>>, Trigger)>>,
     predicate: Option<Hasher<K>>,
-    applied: Arc<Mutex<crate::handle::Applied>>,
+    applied: Arc<Mutex<Applied>>,
     names: Names,
     pause: Option<Pause<K>>,
     concurrency: u16,
@@ -116,7 +109,7 @@ impl<K: Cached> Controller<K> {
     }
 
     /// Reconciles the owner of an object of `cache` after each change of the object. A reconcile can read these
-    /// objects with [`Handle::owned`], and write them with [`Handle::apply`].
+    /// objects with [`Handle::owned`](crate::Handle::owned), and write them with [`Handle::apply`](crate::Handle::apply).
     ///
     /// Of objects that no `K` controls, only the metadata is kept. They are known so that no object of somebody else
     /// is taken over, and so that the object that wants the name is reconciled when it becomes free. For that, the
@@ -126,32 +119,25 @@ impl<K: Cached> Controller<K> {
         let (this, names, applied) = (self.cache.clone(), self.names.clone(), self.applied.clone());
         let kind = self.cache.kind().clone();
         cache.keep(move |owners| is_controlled_by_a::<K>(owners, &kind));
-        self.setup.push({
-            let cache = cache.clone();
-            Box::new(move |queue| {
-                let queue = queue.clone();
-                cache.subscribe(
-                    false,
-                    Box::new(move |change, _| {
-                        let mut owners = BTreeSet::new();
-                        for entry in change.old.iter().chain(&change.new) {
-                            owners.extend(owners_of(entry, &change.key, &this));
-                        }
-                        if is_freed(change) {
-                            owners.extend(names.freed(TypeId::of::<Child>(), &change.key));
-                            if let Some(old) = &change.old {
-                                lock(&applied).remove(&old.uid);
-                            }
-                        }
-                        add_all(&queue, owners, change.trigger);
-                    }),
-                );
+        self.subscribe(&cache, false, move |queue| {
+            Box::new(move |change, _| {
+                let mut owners = BTreeSet::new();
+                for entry in change.old.iter().chain(&change.new) {
+                    owners.extend(owners_of(entry, &change.key, &this));
+                }
+                if is_freed(change) {
+                    owners.extend(names.freed(TypeId::of::<Child>(), &change.key));
+                    if let Some(old) = &change.old {
+                        lock(&applied).remove(&old.uid);
+                    }
+                }
+                add_all(&queue, owners, change.trigger);
             })
         });
         self.with(cache)
     }
 
-    /// Lets a reconcile read the objects of `cache` with [`Handle::get`], without being triggered by them.
+    /// Lets a reconcile read the objects of `cache` with [`Handle::get`](crate::Handle::get), without being triggered by them.
     ///
     /// # Panics
     ///
@@ -160,6 +146,19 @@ impl<K: Cached> Controller<K> {
     pub fn reads<Other: Cached>(self, cache: Cache<Other>) -> Self {
         cache.keep(|_| true);
         self.with(cache)
+    }
+
+    /// Subscribes to `cache` once there is a queue.
+    fn subscribe<T: Cached>(
+        &mut self,
+        cache: &Cache<T>,
+        needs_objects: bool,
+        subscriber: impl FnOnce(Queue) -> Subscriber<T> + Send + 'static,
+    ) {
+        let cache = cache.clone();
+        self.setup.push(Box::new(move |queue| {
+            cache.subscribe(needs_objects, subscriber(queue.clone()));
+        }));
     }
 
     /// Waits for the first list of `cache`, and hands it to each reconcile.
@@ -190,34 +189,31 @@ impl<K: Cached> Controller<K> {
     where
         I: IntoIterator<Item = ObjectRef<K>>,
     {
-        self.setup.push({
-            let cache = cache.clone();
-            Box::new(move |queue| {
-                let queue = queue.clone();
-                // Who was told of each object.
-                let mut told: HashMap<Arc<Key>, BTreeSet<Arc<Key>>> = HashMap::new();
-                cache.subscribe(
-                    true,
-                    Box::new(move |change, object| {
-                        let mut all = told.remove(&change.key).unwrap_or_default();
-                        if let Some(object) = object {
-                            let mapped = guard(|| {
-                                let mapped = mapper(object).into_iter();
-                                mapped.map(|object| Arc::new(named(&object))).collect()
-                            });
-                            let mapped: BTreeSet<_> = mapped.unwrap_or_else(|panic| {
-                                queue.counts().panicked();
-                                tracing::error!(object = %change.key, panic, "a mapper panicked");
-                                BTreeSet::new()
-                            });
-                            all.extend(mapped.iter().cloned());
-                            if !mapped.is_empty() {
-                                told.insert(change.key.clone(), mapped);
-                            }
-                        }
-                        add_all(&queue, all, change.trigger);
-                    }),
-                );
+        self.subscribe(&cache, true, move |queue| {
+            // Who was told of each object.
+            let mut told: HashMap<Arc<Key>, BTreeSet<Arc<Key>>> = HashMap::new();
+            Box::new(move |change, object| {
+                let mut all = told.get(&change.key).cloned().unwrap_or_default();
+                // Whoever was told of an object that cannot be read now is told again.
+                if object.is_some() || change.new.is_none() {
+                    let mapped = object.map(|object| {
+                        let mapped = guard(|| mapper(object).into_iter().collect::<Vec<_>>());
+                        mapped.unwrap_or_else(|panic| {
+                            queue.counts().panicked();
+                            tracing::error!(object = %change.key, panic, "a mapper panicked");
+                            Vec::new()
+                        })
+                    });
+                    let mapped = mapped.iter().flatten();
+                    let mapped: BTreeSet<_> = mapped.map(|it| Arc::new(named(it))).collect();
+                    all.extend(mapped.iter().cloned());
+                    if mapped.is_empty() {
+                        told.remove(&change.key);
+                    } else {
+                        told.insert(change.key.clone(), mapped);
+                    }
+                }
+                add_all(&queue, all, change.trigger);
             })
         });
         self.sources.push(cache.source());
@@ -262,39 +258,29 @@ impl<K: Cached> Controller<K> {
         PartialObjectMeta<Other>: Cached,
         I: IntoIterator<Item = ObjectRef<Other>>,
     {
-        let this = self.cache.clone();
-        self.setup.push({
-            let cache = cache.clone();
-            Box::new(move |queue| {
-                let references = References::default();
-                let (index, panics) = (references.clone(), queue.clone());
-                this.subscribe(
-                    true,
-                    Box::new(move |change, object| {
-                        let Some(object) = object else {
-                            if change.new.is_none() {
-                                index.set::<Other>(&change.key, []);
-                            }
-                            return;
-                        };
-                        let mentioned = guard(|| mentions(object).into_iter().collect::<Vec<_>>());
-                        match mentioned {
-                            Ok(mentioned) => index.set(&change.key, mentioned),
-                            Err(panic) => {
-                                panics.counts().panicked();
-                                let object = &change.key;
-                                tracing::error!(%object, panic, "the function that finds references panicked");
-                            }
-                        }
-                    }),
-                );
-                let queue = queue.clone();
-                cache.subscribe(
-                    false,
-                    Box::new(move |change, _| {
-                        add_all(&queue, references.of(&change.key), change.trigger);
-                    }),
-                );
+        let (this, references) = (self.cache.clone(), References::default());
+        let index = references.clone();
+        self.subscribe(&this, true, move |queue| {
+            Box::new(move |change, object| {
+                let Some(object) = object else {
+                    if change.new.is_none() {
+                        index.set::<Other>(&change.key, []);
+                    }
+                    return;
+                };
+                match guard(|| mentions(object).into_iter().collect::<Vec<_>>()) {
+                    Ok(mentioned) => index.set(&change.key, mentioned),
+                    Err(panic) => {
+                        queue.counts().panicked();
+                        let object = &change.key;
+                        tracing::error!(%object, panic, "the function that finds references panicked");
+                    }
+                }
+            })
+        });
+        self.subscribe(&cache, false, move |queue| {
+            Box::new(move |change, _| {
+                add_all(&queue, references.of(&change.key), change.trigger);
             })
         });
         self.sources.push(cache.source());
@@ -358,16 +344,13 @@ impl<K: Cached> Controller<K> {
     {
         let pause = Pause::new(annotation);
         let (paused, cache) = (pause.paused(), self.cache.clone());
-        self.setup.push(Box::new(move |_| {
-            cache.subscribe(
-                false,
-                Box::new(move |change, _| {
-                    if change.new.is_none() {
-                        paused.forget(&change.key);
-                    }
-                }),
-            );
-        }));
+        self.subscribe(&cache, false, move |_| {
+            Box::new(move |change, _| {
+                if change.new.is_none() {
+                    paused.forget(&change.key);
+                }
+            })
+        });
         self.pause = Some(pause);
         self
     }
@@ -450,163 +433,6 @@ impl<K: Cached> Controller<K> {
             limit => limit.into(),
         }
     }
-
-    /// Subscribes to the caches. Nothing is sent yet.
-    pub(crate) fn prepare<R, F, E>(
-        self,
-        name: &'static str,
-        reconcile: R,
-        policy: Policy<K, E>,
-        run: Run,
-    ) -> Prepared
-    where
-        R: Fn(Handle<K>) -> F + Send + Sync + 'static,
-        F: Future<Output = Result<Action, E>> + Send + 'static,
-        E: Error + Send + 'static,
-    {
-        let Run {
-            server,
-            client,
-            clock,
-            recorder,
-            series,
-            queue,
-            threads,
-            stop,
-        } = run;
-        let watches = Watches::new(name, server.clone(), recorder.clone(), series);
-        let backoff = Backoff::new(self.first_delay, self.longest_delay);
-        queue.configure(self.timeout, self.debounce);
-        queue.counts().may_run(self.concurrency);
-        for setup in self.setup {
-            setup(&queue);
-        }
-        // Last, so that what the others keep of an object is up to date before its reconcile.
-        let mut seen = HashMap::new();
-        let (predicate, added) = (self.predicate, queue.clone());
-        let (forgotten, names) = (backoff.clone(), self.names.clone());
-        self.cache.subscribe(
-            predicate.is_some(),
-            Box::new(move |change, object| {
-                if change.new.is_none() {
-                    seen.remove(&change.key);
-                    added.forget(&change.key);
-                    forgotten.forget(&change.key);
-                    names.gone(&change.key);
-                    return;
-                }
-                if let (Some(predicate), Some(object)) = (&predicate, object) {
-                    let hash = guard(|| predicate(object)).unwrap_or_else(|panic| {
-                        added.counts().panicked();
-                        tracing::error!(object = %change.key, panic, "a predicate panicked");
-                        None
-                    });
-                    let before = hash.and_then(|hash| seen.insert(change.key.clone(), hash));
-                    if hash.is_some() && before == hash && !is_replaced(change) {
-                        return;
-                    }
-                }
-                added.add(&change.key, change.trigger);
-            }),
-        );
-        let failing = self.sources.iter().map(|source| source.failing());
-        let reconciler = Reconciler {
-            controller: name,
-            backoff,
-            timeout: self.timeout,
-            server,
-            queue: queue.clone(),
-            stop: stop.clone(),
-            failing: failing.collect(),
-        };
-        let pause = self.pause;
-        let pause = pause.map(|pause| pause.run(name, client.clone(), self.cache.clone()));
-        let hand = Hand {
-            name,
-            client,
-            clock,
-            recorder,
-            cache: self.cache,
-            caches: self.caches,
-            applied: self.applied,
-            statuses: Mutex::default(),
-            names: self.names,
-        };
-        let work = reconciler.wrap(Arc::new(hand), reconcile, policy, pause);
-        let limit = match self.concurrency {
-            0 => usize::MAX,
-            limit => limit.into(),
-        };
-        let (sources, streams, sync_limit) = (self.sources, self.streams, self.sync_limit);
-        let (all, watching, shown) = (sources.clone(), watches.clone(), sources.clone());
-        let work = async move {
-            let mut tasks = JoinSet::new();
-            for mut stream in streams {
-                let queue = queue.clone();
-                tasks.spawn(async move {
-                    while let Some((objects, trigger)) = stream.next().await {
-                        add_all(&queue, objects, trigger);
-                    }
-                });
-            }
-            let reconciled = async {
-                let listed = async {
-                    for source in &sources {
-                        source.listed().await;
-                    }
-                };
-                // A list does not arrive while the API server is unreachable.
-                if stop.run_until_cancelled(listed).await.is_some() {
-                    workers::run(queue, limit, threads, work, stop).await;
-                }
-            };
-            tokio::select! {
-                () = reconciled => "it was stopped".to_owned(),
-                reason = watches.never_listed(&sources, sync_limit) => reason,
-            }
-        };
-        Prepared {
-            name,
-            needs_leader: self.needs_leader,
-            is_warm: self.is_warm,
-            watch: Box::pin(async move {
-                let mut tasks: JoinSet<()> = JoinSet::new();
-                for source in all {
-                    tasks.spawn(source.follow(watching.clone()));
-                }
-                tasks.spawn(async move { match watching.report_unreadable().await {} });
-                while tasks.join_next().await.is_some() {}
-                pending().await
-            }),
-            work: Box::pin(work),
-            sources: shown,
-        }
-    }
-}
-
-/// A controller that can start.
-pub(crate) struct Prepared {
-    pub(crate) name: &'static str,
-    pub(crate) needs_leader: bool,
-    pub(crate) is_warm: bool,
-    /// Fills the caches. Never ends.
-    pub(crate) watch: BoxFuture<'static, ()>,
-    /// Reconciles until the stop, then lets running reconciles finish. Returns why it ended.
-    pub(crate) work: BoxFuture<'static, String>,
-    pub(crate) sources: Vec<Arc<dyn Source>>,
-}
-
-/// What the manager gives to a controller that it runs.
-#[derive(Clone)]
-pub(crate) struct Run {
-    pub(crate) server: ApiServer,
-    pub(crate) client: Client,
-    pub(crate) clock: Clock,
-    pub(crate) recorder: Recorder,
-    pub(crate) series: metrics::Watches,
-    pub(crate) queue: Queue,
-    pub(crate) threads: Threads,
-    pub(crate) stop: CancellationToken,
 }
 
 fn add_all(queue: &Queue, objects: impl IntoIterator<Item = Arc<Key>>, trigger: Trigger) {

@@ -285,7 +285,7 @@ impl<K> Entry<K> {
     /// comparable as numbers (KEP-5504). If an extension API server does not, no version counts as newer, and
     /// writes are still conditional.
     pub(crate) fn number(&self) -> u64 {
-        self.version.parse().unwrap_or_default()
+        number(&self.version)
     }
 
     /// The uid of the owner that controls it.
@@ -301,6 +301,16 @@ impl<K> Debug for Entry<K> {
         let mut shown = formatter.debug_tuple("Entry");
         shown.field(&self.uid).field(&self.version).finish()
     }
+}
+
+/// The version of an object as a number, as [`Entry::number`] has it.
+pub(super) fn version(object: &ObjectMeta) -> u64 {
+    let version = object.resource_version.as_deref();
+    version.map_or(0, number)
+}
+
+fn number(version: &str) -> u64 {
+    version.parse().unwrap_or_default()
 }
 
 /// Whether a `K` controls the object with these owners.

@@ -127,6 +127,12 @@ impl<K> State<K> {
         all
     }
 
+    /// How many visible objects there are.
+    pub(crate) fn count(&self) -> usize {
+        let objects = self.objects.values();
+        objects.filter(|slot| slot.visible().is_some()).count()
+    }
+
     /// The visible objects that the object with this uid controls, sorted.
     pub(crate) fn controlled_by(
         &self,
@@ -261,24 +267,22 @@ impl<K> State<K> {
     pub(crate) fn wrote(&mut self, key: &Arc<Key>, entry: Arc<Entry<K>>) -> Option<Change<K>> {
         let version = entry.number();
         let shown = self.objects.get(key).and_then(|slot| slot.shown.as_ref());
-        let (same, newer) = match shown {
-            Some(shown) => (shown.uid == entry.uid, version <= shown.number()),
-            None => (false, false),
-        };
-        if same && newer {
+        let is_past = shown.is_some_and(|shown| shown.number() >= version);
+        if !is_past && self.newest < version {
+            let uid = entry.uid.clone();
+            self.note(key, Some(entry), uid, version);
             return None;
         }
-        if newer || version <= self.newest {
-            return (!same).then(|| Change {
-                key: key.clone(),
-                old: Some(entry),
-                new: None,
-                trigger: Trigger::Change,
-            });
+        if shown.is_some_and(|shown| shown.uid == entry.uid) {
+            return None;
         }
-        let uid = entry.uid.clone();
-        self.note(key, Some(entry), uid, version);
-        None
+        Some(Change {
+            key: key.clone(),
+            // Another object may have taken the name.
+            new: shown.cloned(),
+            old: Some(entry),
+            trigger: Trigger::Change,
+        })
     }
 
     /// Records that this process deleted the object with this uid, which had this version.

@@ -35,7 +35,7 @@ impl<K: Cached> Handle<K> {
             }),
             ..DeleteParams::background()
         };
-        let (cache, key) = (self.cache::<T>(), Arc::new(Key::of(object)));
+        let (cache, key) = (self.cache::<T>(), Key::of(object));
         match self.received(cache, &key).delete(key.name(), &params).await {
             Ok(_) => {}
             Err(kube::Error::Api(status)) if status.is_not_found() || status.is_conflict() => {}
@@ -47,11 +47,7 @@ impl<K: Cached> Handle<K> {
                 });
             }
         }
-        if let Some(uid) = &object.meta().uid {
-            let version = object.meta().resource_version.as_ref();
-            let version = version.and_then(|version| version.parse().ok());
-            cache.deleted(&key, uid, version.unwrap_or_default());
-        }
+        cache.deleted(object.meta());
         Ok(())
     }
 

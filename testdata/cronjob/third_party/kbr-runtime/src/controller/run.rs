@@ -1,0 +1,191 @@
+// Copyright The kbr authors
+// SPDX-License-Identifier: Apache-2.0
+
+//! How a controller runs, from its subscriptions to the end of its last reconcile.
+
+use std::collections::HashMap;
+use std::error::Error;
+use std::future::pending;
+use std::sync::{Arc, Mutex};
+
+use futures::StreamExt;
+use futures::future::BoxFuture;
+use kube::Client;
+use kube::runtime::events::Recorder;
+use tokio::runtime::Handle as Threads;
+use tokio::task::JoinSet;
+use tokio_util::sync::CancellationToken;
+
+use super::{Controller, add_all, is_replaced};
+use crate::api_server::ApiServer;
+use crate::backoff::Backoff;
+use crate::cache::{Cached, Source, guard, lock};
+use crate::handle::{Hand, Statuses};
+use crate::queue::Queue;
+use crate::reconciler::{Policy, Reconciler};
+use crate::watch::Watches;
+use crate::{Action, Clock, Handle, metrics, workers};
+
+impl<K: Cached> Controller<K> {
+    /// Subscribes to the caches. Nothing is sent yet.
+    pub(crate) fn prepare<R, F, E>(
+        self,
+        name: &'static str,
+        reconcile: R,
+        policy: Policy<K, E>,
+        run: Run,
+    ) -> Prepared
+    where
+        R: Fn(Handle<K>) -> F + Send + Sync + 'static,
+        F: Future<Output = Result<Action, E>> + Send + 'static,
+        E: Error + Send + 'static,
+    {
+        let Run {
+            server,
+            client,
+            clock,
+            recorder,
+            series,
+            queue,
+            threads,
+            stop,
+        } = run;
+        let watches = Watches::new(name, server.clone(), recorder.clone(), series);
+        let backoff = Backoff::new(self.first_delay, self.longest_delay);
+        queue.configure(self.timeout, self.debounce);
+        queue.counts().may_run(self.concurrency);
+        for setup in self.setup {
+            setup(&queue);
+        }
+        // Last, so that what the others keep of an object is up to date before its reconcile.
+        let mut seen = HashMap::new();
+        let (predicate, added) = (self.predicate, queue.clone());
+        let (forgotten, names) = (backoff.clone(), self.names.clone());
+        let statuses = Arc::<Mutex<Statuses>>::default();
+        let written = statuses.clone();
+        self.cache.subscribe(
+            predicate.is_some(),
+            Box::new(move |change, object| {
+                if change.new.is_none() {
+                    seen.remove(&change.key);
+                    added.forget(&change.key);
+                    forgotten.forget(&change.key);
+                    names.gone(&change.key);
+                    if let Some(old) = &change.old {
+                        lock(&written).remove(&*old.uid);
+                    }
+                    return;
+                }
+                if let (Some(predicate), Some(object)) = (&predicate, object) {
+                    let hash = guard(|| predicate(object)).unwrap_or_else(|panic| {
+                        added.counts().panicked();
+                        tracing::error!(object = %change.key, panic, "a predicate panicked");
+                        None
+                    });
+                    let before = hash.and_then(|hash| seen.insert(change.key.clone(), hash));
+                    if hash.is_some() && before == hash && !is_replaced(change) {
+                        return;
+                    }
+                }
+                added.add(&change.key, change.trigger);
+            }),
+        );
+        let failing = self.sources.iter().map(|source| source.failing());
+        let reconciler = Reconciler {
+            controller: name,
+            backoff,
+            timeout: self.timeout,
+            server,
+            queue: queue.clone(),
+            stop: stop.clone(),
+            failing: failing.collect(),
+        };
+        let pause = self.pause;
+        let pause = pause.map(|pause| pause.run(name, client.clone(), self.cache.clone()));
+        let hand = Hand {
+            name,
+            client,
+            clock,
+            recorder,
+            cache: self.cache,
+            caches: self.caches,
+            applied: self.applied,
+            statuses,
+            names: self.names,
+        };
+        let work = reconciler.wrap(Arc::new(hand), reconcile, policy, pause);
+        let limit = match self.concurrency {
+            0 => usize::MAX,
+            limit => limit.into(),
+        };
+        let (sources, streams, sync_limit) = (self.sources, self.streams, self.sync_limit);
+        let (all, watching, shown) = (sources.clone(), watches.clone(), sources.clone());
+        let work = async move {
+            let mut tasks = JoinSet::new();
+            for mut stream in streams {
+                let queue = queue.clone();
+                tasks.spawn(async move {
+                    while let Some((objects, trigger)) = stream.next().await {
+                        add_all(&queue, objects, trigger);
+                    }
+                });
+            }
+            let reconciled = async {
+                let listed = async {
+                    for source in &sources {
+                        source.listed().await;
+                    }
+                };
+                // A list does not arrive while the API server is unreachable.
+                if stop.run_until_cancelled(listed).await.is_some() {
+                    workers::run(queue, limit, threads, work, stop).await;
+                }
+            };
+            tokio::select! {
+                () = reconciled => "it was stopped".to_owned(),
+                reason = watches.never_listed(&sources, sync_limit) => reason,
+            }
+        };
+        Prepared {
+            name,
+            needs_leader: self.needs_leader,
+            is_warm: self.is_warm,
+            watch: Box::pin(async move {
+                let mut tasks: JoinSet<()> = JoinSet::new();
+                for source in all {
+                    tasks.spawn(source.follow(watching.clone()));
+                }
+                tasks.spawn(async move { match watching.report_unreadable().await {} });
+                while tasks.join_next().await.is_some() {}
+                pending().await
+            }),
+            work: Box::pin(work),
+            sources: shown,
+        }
+    }
+}
+
+/// A controller that can start.
+pub(crate) struct Prepared {
+    pub(crate) name: &'static str,
+    pub(crate) needs_leader: bool,
+    pub(crate) is_warm: bool,
+    /// Fills the caches. Never ends.
+    pub(crate) watch: BoxFuture<'static, ()>,
+    /// Reconciles until the stop, then lets running reconciles finish. Returns why it ended.
+    pub(crate) work: BoxFuture<'static, String>,
+    pub(crate) sources: Vec<Arc<dyn Source>>,
+}
+
+/// What the manager gives to a controller that it runs.
+#[derive(Clone)]
+pub(crate) struct Run {
+    pub(crate) server: ApiServer,
+    pub(crate) client: Client,
+    pub(crate) clock: Clock,
+    pub(crate) recorder: Recorder,
+    pub(crate) series: metrics::Watches,
+    pub(crate) queue: Queue,
+    pub(crate) threads: Threads,
+    pub(crate) stop: CancellationToken,
+}
