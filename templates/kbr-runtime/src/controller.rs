@@ -63,7 +63,7 @@ pub struct Controller<K: Resource> {
     applied: Arc<Mutex<Applied>>,
     names: Names,
     pause: Option<Pause<K>>,
-    concurrency: u16,
+    concurrency: Option<u16>,
     debounce: Duration,
     timeout: Duration,
     sync_limit: Duration,
@@ -97,7 +97,7 @@ impl<K: Cached> Controller<K> {
             applied: Arc::default(),
             names: Names::default(),
             pause: None,
-            concurrency: 1,
+            concurrency: None,
             debounce: Duration::ZERO,
             timeout: TIMEOUT,
             sync_limit: SYNC_LIMIT,
@@ -361,14 +361,14 @@ impl<K: Cached> Controller<K> {
         self.cache.clone()
     }
 
-    /// How many objects are reconciled at the same time, each on a thread of its own if there are as many: 1 by default,
-    /// and 0 for no limit.
+    /// How many objects are reconciled at the same time, each on a thread of its own if there are as many; 0 for no
+    /// limit. The default is that of `--max-concurrent-reconciles`, 1.
     ///
     /// One object is never reconciled twice at the same time.
     #[doc(alias = "MaxConcurrentReconciles")]
     #[must_use]
     pub fn concurrency(mut self, limit: u16) -> Self {
-        self.concurrency = limit;
+        self.concurrency = Some(limit);
         self
     }
 
@@ -426,9 +426,9 @@ impl<K: Cached> Controller<K> {
         self
     }
 
-    /// How many threads its reconciles need.
-    pub(crate) fn workers(&self) -> usize {
-        match self.concurrency {
+    /// How many threads its reconciles need, where the code does not say how many run at the same time: `default`.
+    pub(crate) fn workers(&mut self, default: u16) -> usize {
+        match *self.concurrency.get_or_insert(default) {
             0 => std::thread::available_parallelism().map_or(1, usize::from),
             limit => limit.into(),
         }

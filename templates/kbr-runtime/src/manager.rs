@@ -346,7 +346,7 @@ impl Manager {
     pub fn add_with_error_policy<K, R, F, E, P>(
         &mut self,
         name: &'static str,
-        controller: Controller<K>,
+        mut controller: Controller<K>,
         reconcile: R,
         error_policy: P,
     ) where
@@ -356,7 +356,7 @@ impl Manager {
         E: StdError + Send + 'static,
         P: Fn(&K, &E) -> Option<Action> + Send + Sync + 'static,
     {
-        let workers = controller.workers();
+        let workers = controller.workers(self.flags.max_concurrent_reconciles);
         let policy = Arc::new(error_policy);
         let prepare = move |run| controller.prepare(name, reconcile, policy, run);
         self.controllers.push(Registration {

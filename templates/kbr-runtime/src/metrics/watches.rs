@@ -8,6 +8,7 @@ use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::gauge::Gauge;
 
 use super::Metrics;
+use crate::cache::DECODED;
 
 /// The resource and its group, such as `jobs.batch`.
 type Resource = [(&'static str, String); 1];
@@ -37,6 +38,11 @@ impl Watches {
             "kbr_cache_panics_total",
             "Panics of the functions that index or slim the objects of a cache",
             all.panics,
+        );
+        metrics.register(
+            "kbr_decoded_objects_total",
+            "How often an object of a cache was parsed: when a watch sends it, and when it is read",
+            DECODED.clone(),
         );
     }
 

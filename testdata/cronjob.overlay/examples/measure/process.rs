@@ -17,6 +17,51 @@ use crate::Result;
 /// The unit of times in `/proc`.
 const TICK: Duration = Duration::from_millis(10);
 
+/// The flag for the number of workers, as operators of kbr and of Operator SDK have it.
+const WORKERS: &str = "max-concurrent-reconciles";
+
+/// An operator to measure.
+pub struct Subject {
+    pub binary: PathBuf,
+    pub name: String,
+    flags: Vec<String>,
+}
+
+impl Subject {
+    /// Each binary with each number of workers; those without a flag for them only once.
+    pub fn all(binaries: &[PathBuf], workers: &[u16]) -> Result<Vec<Self>> {
+        let mut all = Vec::new();
+        for binary in binaries {
+            let name = binary.display().to_string();
+            if has_flag(binary, WORKERS)? {
+                all.extend(workers.iter().map(|workers| Self {
+                    binary: binary.clone(),
+                    name: format!("{name}, workers: {workers}"),
+                    flags: vec![format!("--{WORKERS}={workers}")],
+                }));
+            } else {
+                let (binary, flags) = (binary.clone(), Vec::new());
+                all.push(Self { binary, name, flags });
+            }
+        }
+        Ok(all)
+    }
+
+    /// Starts it with its own flags and `flags`.
+    pub fn start(&self, env: &TestEnv, flags: &[String]) -> Result<Process> {
+        Process::start_with(&self.binary, env, &[&self.flags, flags].concat())
+    }
+}
+
+/// Whether the help of the operator names the flag.
+pub fn has_flag(binary: &Path, flag: &str) -> Result<bool> {
+    let help = Command::new(fs::canonicalize(binary)?)
+        .arg("--help")
+        .output()?;
+    let text = [help.stdout, help.stderr].concat();
+    Ok(String::from_utf8_lossy(&text).contains(flag))
+}
+
 /// A running operator. Dropping it kills it.
 pub struct Process {
     pub started: Instant,

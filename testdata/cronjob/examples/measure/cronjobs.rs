@@ -4,14 +4,13 @@
 //! The cost of CronJobs that are all due at once.
 //!
 //! Each binary runs twice, each time on its own API server: with one CronJob, and with many. All are
-//! due when it starts, and no Job ever runs.
+//! due when it starts, and no Job ever runs. Then clients that do nothing else send the same requests.
 
-use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use crate::Result;
+use crate::{Result, bare};
 use crate::cluster::{Answers, Cluster, answers, since};
-use crate::process::{Process, Usage};
+use crate::process::{Subject, Usage};
 use crate::table::{print, print_answers};
 
 /// What operators of CronJobs write. The API server itself never requests them.
@@ -32,14 +31,15 @@ const COLUMNS: [&str; 7] = [
 ];
 
 /// Measures each binary and prints the results.
-pub async fn compare(cronjobs: u32, binaries: &[PathBuf]) -> Result<()> {
+pub async fn compare(cronjobs: u32, clients: &[u16], subjects: &[Subject]) -> Result<()> {
     let mut rows = Vec::new();
-    for (binary, name) in binaries.iter().map(|binary| (binary, binary.display())) {
+    for subject in subjects {
+        let name = &subject.name;
         // Read as a whole, so that no start waits for the disk.
-        let size = std::fs::read(binary).map_err(|error| format!("{name}: {error}"))?;
+        let size = std::fs::read(&subject.binary).map_err(|error| format!("{name}: {error}"))?;
         eprintln!("{name}: with 1 CronJob, then with {cronjobs}");
-        let one = measure(binary, 1).await?;
-        let many = measure(binary, cronjobs).await?;
+        let one = measure(subject, 1).await?;
+        let many = measure(subject, cronjobs).await?;
         let values = [
             one.first_job.as_secs_f64(),
             one.idle.megabytes,
@@ -56,6 +56,11 @@ pub async fn compare(cronjobs: u32, binaries: &[PathBuf]) -> Result<()> {
     for (name, _, answers) in rows {
         print_answers(&format!("each CronJob of {name}"), &answers, cronjobs);
     }
+    println!("\nThe requests of one start for each CronJob, without an operator:");
+    for &clients in clients {
+        let seconds = bare::measure(cronjobs, clients).await?.as_secs_f64();
+        println!("{seconds:>11.2} s, clients: {clients}");
+    }
     Ok(())
 }
 
@@ -69,11 +74,11 @@ struct Run {
     answers: Answers,
 }
 
-/// Runs `binary` on its own API server, with `cronjobs` CronJobs that are due.
-async fn measure(binary: &Path, cronjobs: u32) -> Result<Run> {
+/// Runs an operator on its own API server, with `cronjobs` CronJobs that are due.
+async fn measure(subject: &Subject, cronjobs: u32) -> Result<Run> {
     let cluster = Cluster::with_due(cronjobs).await?;
     let before = answers(&cluster.env, &RESOURCES)?;
-    let mut process = Process::start(binary, &cluster.env)?;
+    let mut process = subject.start(&cluster.env, &[])?;
     let first_job = cluster.served(1, 0, &mut process).await?;
     let all = cluster.served(cronjobs, cronjobs, &mut process).await?;
     let end = process.usage()?;

@@ -6,6 +6,7 @@
 //! Each binary runs with its defaults, and a ServiceAccount that may do everything. The figures come
 //! from Linux' `/proc`; anything else that runs meanwhile distorts them.
 
+mod bare;
 mod client;
 mod cluster;
 mod cronjobs;
@@ -22,6 +23,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::Parser;
+use process::Subject;
 
 type Result<T> = std::result::Result<T, Box<dyn Error>>;
 
@@ -33,6 +35,11 @@ enum Args {
         /// The number of CronJobs.
         #[arg(long, value_name = "N", default_value_t = 1000)]
         cronjobs: u32,
+
+        /// How many objects are reconciled at the same time, in operators with a flag for it; each number is
+        /// measured.
+        #[arg(long, value_name = "N", value_delimiter = ',', default_value = "1")]
+        workers: Vec<u16>,
 
         /// Operators that accept --kubeconfig and --health-probe-bind-address.
         #[arg(required = true, value_name = "BINARY")]
@@ -49,6 +56,11 @@ enum Args {
             default_value = "1000,10000"
         )]
         cronjobs: Vec<u32>,
+
+        /// How many objects are reconciled at the same time, in operators with a flag for it; each number is
+        /// measured.
+        #[arg(long, value_name = "N", value_delimiter = ',', default_value = "1")]
+        workers: Vec<u16>,
 
         /// Operators that also accept --metrics-bind-address and --metrics-secure. Those without
         /// --leader-election-id have no handover.
@@ -98,8 +110,22 @@ enum Args {
 #[tokio::main]
 async fn main() -> ExitCode {
     let measured = match Args::parse() {
-        Args::Cronjobs { cronjobs, binaries } => cronjobs::compare(cronjobs, &binaries).await,
-        Args::Scale { cronjobs, binaries } => scale::scale(&cronjobs, &binaries).await,
+        Args::Cronjobs {
+            cronjobs,
+            workers,
+            binaries,
+        } => match Subject::all(&binaries, &workers) {
+            Ok(subjects) => cronjobs::compare(cronjobs, &workers, &subjects).await,
+            Err(error) => Err(error),
+        },
+        Args::Scale {
+            cronjobs,
+            workers,
+            binaries,
+        } => match Subject::all(&binaries, &workers) {
+            Ok(subjects) => scale::scale(&cronjobs, &subjects).await,
+            Err(error) => Err(error),
+        },
         Args::Images {
             project,
             object,

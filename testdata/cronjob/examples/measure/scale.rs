@@ -4,10 +4,9 @@
 //! The cost of CronJobs that exist and are not due: memory, a reconcile of one of them, and the time
 //! until another replica has taken over.
 
+use std::collections::BTreeMap;
 use std::io::{Read, Write};
 use std::net::{Ipv4Addr, TcpListener, TcpStream};
-use std::path::{Path, PathBuf};
-use std::process::Command;
 use std::time::{Duration, Instant};
 
 use api::v1::CronJob;
@@ -22,7 +21,7 @@ use tokio::time::sleep;
 
 use crate::Result;
 use crate::cluster::{builder, start};
-use crate::process::Process;
+use crate::process::{Process, Subject, has_flag};
 use crate::table::print;
 
 /// How many requests at a time create the CronJobs.
@@ -30,6 +29,12 @@ const WRITERS: usize = 8;
 
 /// How many CronJobs are touched, one after the other, to measure a reconcile.
 const TOUCHED: u32 = 500;
+
+/// How many CronJobs are edited to measure how soon a reconcile follows.
+const EDITED: u32 = 101;
+
+/// The metric of the objects that were parsed.
+const DECODES: &str = "kbr_decoded_objects_total";
 
 /// Nothing is left to do when no reconcile has ended for this long.
 const QUIET: Duration = Duration::from_secs(2);
@@ -41,33 +46,51 @@ const PATIENCE: Duration = Duration::from_secs(600);
 
 const LEASE: &str = "scale";
 
-/// MB are millions of bytes. `each` is for a reconcile of a CronJob whose annotations have changed.
-const COLUMNS: [&str; 8] = [
+/// The flag for the name of the Lease. Without it, as in a scaffold of kubebuilder, there is no handover outside of
+/// a cluster.
+const LEASE_FLAG: &str = "leader-election-id";
+
+/// MB are millions of bytes. `each` is for a reconcile of a CronJob whose annotations have changed, and so are the
+/// `decodes` of objects in caches, which only operators of kbr count. `after` is the median time from the answer to
+/// such a change to the end of the reconcile that follows.
+const COLUMNS: [&str; 10] = [
     "settled s",
     "CPU s",
     "peak MB",
     "steady MB",
     "ms each",
     "CPU ms each",
+    "decodes",
+    "after ms",
     "SIGTERM s",
     "SIGKILL s",
 ];
 
 /// Measures each binary with each number of CronJobs, and prints the results.
-pub async fn scale(numbers: &[u32], binaries: &[PathBuf]) -> Result<()> {
+pub async fn scale(numbers: &[u32], subjects: &[Subject]) -> Result<()> {
     let mut rows = Vec::new();
-    for binary in binaries {
+    for subject in subjects {
         for &number in numbers {
-            let name = format!("{}, {number} CronJobs", binary.display());
+            let name = format!("{}, {number} CronJobs", subject.name);
             eprintln!("{name} with a Job each");
-            rows.push((name, measure(binary, number).await?));
+            rows.push((name, measure(subject, number).await?));
         }
     }
-    print(COLUMNS, rows.iter().map(|(name, values)| (name, values)));
+    print(COLUMNS, rows.iter().map(|(name, (values, _))| (name, values)));
+    for (name, (_, watches)) in rows {
+        println!("\nWatches opened by the first replica of {name}:");
+        for (resource, number) in watches {
+            println!("{number:>11}  {resource}");
+        }
+    }
     Ok(())
 }
 
-async fn measure(binary: &Path, number: u32) -> Result<[f64; 8]> {
+/// The figures of the columns, and the number of watches of each resource.
+async fn measure(
+    subject: &Subject,
+    number: u32,
+) -> Result<([f64; 10], BTreeMap<String, usize>)> {
     let env = start(builder().without_webhooks())?;
     let namespace = env.namespace().await;
     let leases = Api::namespaced(env.admin(), &namespace);
@@ -78,8 +101,8 @@ async fn measure(binary: &Path, number: u32) -> Result<[f64; 8]> {
     let jobs = Api::namespaced(env.admin(), &namespace);
     let made = stream::iter(0..number).map(|number| make(&cronjobs, &jobs, number));
     made.buffer_unordered(WRITERS).try_collect::<()>().await?;
-    let has_hand_over = has_named_lease(binary)?;
-    let replica = || Replica::start(binary, &env, has_hand_over.then_some(&*namespace));
+    let has_hand_over = has_flag(&subject.binary, LEASE_FLAG)?;
+    let replica = || Replica::start(subject, &env, has_hand_over.then_some(&*namespace));
 
     let mut first = replica()?;
     let settled = first.settled(number).await?;
@@ -87,6 +110,7 @@ async fn measure(binary: &Path, number: u32) -> Result<[f64; 8]> {
     sleep(Duration::from_secs(5)).await;
     let steady = first.process.usage()?;
 
+    let decodes = first.metric(DECODES)?;
     let before = (first.reconciles()?, steady.cpu);
     for number in 0..TOUCHED {
         let touch = Patch::Merge(json!({ "metadata": { "annotations": { "touched": "yes" } } }));
@@ -100,6 +124,22 @@ async fn measure(binary: &Path, number: u32) -> Result<[f64; 8]> {
         after.0.seconds - before.0.seconds,
     );
     let cpu = (after.1 - before.1).as_secs_f64();
+    let decodes = match (decodes, first.metric(DECODES)?) {
+        (Some(before), Some(after)) => (after - before) / count,
+        _ => f64::NAN,
+    };
+    let mut waits = Vec::new();
+    for number in 0..EDITED {
+        waits.push(first.follows_edit(&cronjobs, &name(number)).await?);
+    }
+    waits.sort_unstable();
+    let edit = waits[waits.len() / 2].as_secs_f64();
+    let mut watches = BTreeMap::new();
+    for request in env.requests() {
+        if request.verb == "watch" {
+            *watches.entry(request.resource).or_default() += 1;
+        }
+    }
 
     let (mut after_term, mut after_kill) = (f64::NAN, f64::NAN);
     if has_hand_over {
@@ -115,26 +155,19 @@ async fn measure(binary: &Path, number: u32) -> Result<[f64; 8]> {
         after_kill = third.leads().await?.as_secs_f64();
     }
 
-    Ok([
+    let values = [
         settled.as_secs_f64(),
         start.cpu.as_secs_f64(),
         start.peak_megabytes,
         steady.megabytes,
         seconds / count * 1e3,
         cpu / count * 1e3,
+        decodes,
+        edit * 1e3,
         after_term,
         after_kill,
-    ])
-}
-
-/// Whether the operator has a flag for the name of its Lease: without it, as in a scaffold of kubebuilder,
-/// there is no handover outside of a cluster.
-fn has_named_lease(binary: &Path) -> Result<bool> {
-    let help = Command::new(std::fs::canonicalize(binary)?)
-        .arg("--help")
-        .output()?;
-    let text = [help.stdout, help.stderr].concat();
-    Ok(String::from_utf8_lossy(&text).contains("leader-election-id"))
+    ];
+    Ok((values, watches))
 }
 
 fn name(number: u32) -> String {
@@ -185,7 +218,7 @@ struct Reconciles {
 
 impl Replica {
     /// Starts a replica that takes part in leader election in `namespace`, if there is one.
-    fn start(binary: &Path, env: &TestEnv, namespace: Option<&str>) -> Result<Self> {
+    fn start(subject: &Subject, env: &TestEnv, namespace: Option<&str>) -> Result<Self> {
         let port = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?
             .local_addr()?
             .port();
@@ -200,7 +233,7 @@ impl Replica {
                 format!("--leader-election-namespace={namespace}"),
             ]);
         }
-        let process = Process::start_with(binary, env, &flags)?;
+        let process = subject.start(env, &flags)?;
         Ok(Self { process, port })
     }
 
@@ -211,6 +244,21 @@ impl Replica {
             .await?;
         self.quiet().await?;
         Ok(started.elapsed().saturating_sub(QUIET))
+    }
+
+    /// The time from the answer to an edit of the CronJob to the end of the next reconcile.
+    async fn follows_edit(&self, cronjobs: &Api<CronJob>, name: &str) -> Result<Duration> {
+        let before = self.reconciles()?.count;
+        let edit = json!({ "metadata": { "annotations": { "edited": before.to_string() } } });
+        let params = PatchParams::default();
+        cronjobs.patch(name, &params, &Patch::Merge(edit)).await?;
+        let start = Instant::now();
+        while self.reconciles()?.count <= before {
+            if start.elapsed() > PATIENCE {
+                return Err(self.process.error("did not reconcile an edited CronJob"));
+            }
+        }
+        Ok(start.elapsed())
     }
 
     /// Waits until no reconcile has ended for a while.

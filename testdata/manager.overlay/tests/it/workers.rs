@@ -31,13 +31,32 @@ struct Counts {
 
 #[tokio::test]
 async fn as_many_reconciles_as_allowed_run_at_once_although_each_blocks_its_thread() {
+    let controller = |cache| Controller::new(cache).concurrency(4);
+    four_at_once(manager(servers()).await, controller).await;
+}
+
+#[tokio::test]
+async fn the_flag_says_how_many_run_at_once_where_the_code_does_not() {
+    let manager = |number| {
+        manager_of(servers().admin_config(), move |flags| {
+            flags.max_concurrent_reconciles = number;
+        })
+    };
+    four_at_once(manager(4), Controller::new).await;
+    four_at_once(manager(2), |cache| Controller::new(cache).concurrency(4)).await;
+}
+
+/// Of eight objects, the controller reconciles four at the same time.
+async fn four_at_once(
+    mut manager: Manager,
+    controller: impl FnOnce(Cache<ConfigMap>) -> Controller<ConfigMap>,
+) {
     const OBJECTS: usize = 8;
     let namespace = servers().namespace().await;
     for number in 0..OBJECTS {
         create_empty::<ConfigMap>(&namespace, &format!("map-{number}")).await;
     }
-    let mut manager = manager(servers()).await;
-    let controller = Controller::new(manager.namespaced(&namespace)).concurrency(4);
+    let controller = controller(manager.namespaced(&namespace));
     let counts = Arc::<Counts>::default();
     let counted = counts.clone();
     let reconcile = move |_: Handle<ConfigMap>| {

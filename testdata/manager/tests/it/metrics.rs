@@ -46,6 +46,7 @@ const NAMES: [&str; 34] = [
     r#"controller_runtime_terminal_reconcile_errors_total{controller="task"}"#,
     r#"controller_runtime_webhook_panics_total"#,
     r#"kbr_cache_panics_total{resource="tasks.probe.example.com"}"#,
+    r#"kbr_decoded_objects_total"#,
     r#"kbr_failing_watches{resource="tasks.probe.example.com"}"#,
     r#"kbr_unreadable_objects{resource="tasks.probe.example.com"}"#,
     r#"process_cpu_seconds_total"#,

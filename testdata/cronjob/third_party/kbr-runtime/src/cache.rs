@@ -33,7 +33,7 @@ use crate::key::Key;
 use crate::logging::panic_message;
 use crate::reading::DecodeError;
 use crate::watch::{FailingWatches, Selection, Watches, resource};
-pub(crate) use entry::{Entry, Owner, Received, is_controlled_by_a};
+pub(crate) use entry::{DECODED, Entry, Owner, Received, is_controlled_by_a};
 use entry::{Kept, Term, version};
 pub(crate) use shared::{Caches, Source};
 pub(crate) use state::Change;

@@ -16,7 +16,8 @@
 //! What it gets is a [`Handle`]: it can be used as the object, and reads and writes what belongs to it.
 //! The result says when to run again: [`Action::await_change`] after the next change, or
 //! [`Action::requeue`] also after a delay. One object is never reconciled twice at the same time, and
-//! objects are reconciled one after another unless [`Controller::concurrency`] allows more.
+//! objects are reconciled one after another unless [`Controller::concurrency`] or
+//! `--max-concurrent-reconciles` allows more.
 //!
 //! ```no_run
 //! # use k8s_openapi::{apimachinery::pkg::apis::meta::v1::Condition, jiff::Timestamp};
@@ -615,6 +616,8 @@
 //! - `kbr_unreadable_objects`: the objects that do not fit their Rust type and are skipped. An object counts
 //!   once for each watch that has it.
 //! - `kbr_cache_panics_total`: the panics of the functions that index or slim the objects of a cache.
+//! - `kbr_decoded_objects_total`: how often an object of a cache was parsed. Many of them for each reconcile
+//!   explain a high use of CPU: [`Cache::list`] parses all objects.
 //!
 //! [`Metrics::register`](crate::Metrics::register) adds a metric of your own:
 //!
@@ -882,7 +885,7 @@
 //! | `WatchesRawSource`, `source.Channel` | [`Controller::reconcile_on`] |
 //! | `OnlyMetadata` | [`Manager::metadata`] |
 //! | `WithEventFilter`, `WithPredicates` | [`Controller::predicates`] |
-//! | `MaxConcurrentReconciles` | [`Controller::concurrency`] |
+//! | `MaxConcurrentReconciles` | [`Controller::concurrency`], or `--max-concurrent-reconciles` |
 //! | `ReconciliationTimeout` | [`Controller::timeout`] |
 //! | `CacheSyncTimeout` | [`Controller::cache_sync_timeout`] |
 //! | `RateLimiter` | [`Controller::rate_limit`] |

@@ -62,7 +62,7 @@ const TOTAL: &str = "_total";
 /// The metrics of a manager, returned by [`Manager::metrics`](crate::Manager::metrics). Clones share
 /// them.
 ///
-/// The manager's own metrics are those of controller-runtime 0.24, `kbr_cache_panics_total`,
+/// The manager's own metrics are those of controller-runtime 0.24, `kbr_cache_panics_total`, `kbr_decoded_objects_total`,
 /// `kbr_failing_watches` and `kbr_unreadable_objects`; see the [guide](crate::guide#metrics-and-the-log-level). You can add your own:
 ///
 /// ```

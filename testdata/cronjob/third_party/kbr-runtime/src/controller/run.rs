@@ -53,7 +53,8 @@ impl<K: Cached> Controller<K> {
         let watches = Watches::new(name, server.clone(), recorder.clone(), series);
         let backoff = Backoff::new(self.first_delay, self.longest_delay);
         queue.configure(self.timeout, self.debounce);
-        queue.counts().may_run(self.concurrency);
+        let concurrency = self.concurrency.unwrap_or(1);
+        queue.counts().may_run(concurrency);
         for setup in self.setup {
             setup(&queue);
         }
@@ -114,7 +115,7 @@ impl<K: Cached> Controller<K> {
             names: self.names,
         };
         let work = reconciler.wrap(Arc::new(hand), reconcile, policy, pause);
-        let limit = match self.concurrency {
+        let limit = match concurrency {
             0 => usize::MAX,
             limit => limit.into(),
         };
