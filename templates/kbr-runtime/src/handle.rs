@@ -19,11 +19,11 @@ use std::sync::{Arc, Mutex};
 use k8s_openapi::jiff::Timestamp;
 use kube::core::NamespaceResourceScope;
 use kube::runtime::events::{Event, EventType, Recorder};
-use kube::{Api, Client, Resource};
+use kube::{Api, Client, Resource, ResourceExt};
 use serde_json::Value;
 
 use crate::Clock;
-use crate::cache::{Cache, Cached, Received};
+use crate::cache::{Cache, Cached, Received, lock};
 use crate::chain::chain;
 use crate::key::Key;
 pub(crate) use apply::Applied;
@@ -218,7 +218,7 @@ impl<K: Cached> Handle<K> {
         let owned = cache.controlled_by(uid).into_iter();
         let owned = owned.map(|(key, entry)| {
             entry.open().ok_or_else(|| OwnedError::Unreadable {
-                resource: crate::watch::resource::<T>(cache.kind()),
+                resource: cache.resource(),
                 name: key.name().to_owned(),
             })
         });
@@ -279,6 +279,12 @@ impl<K: Cached> Handle<K> {
     /// The unique name of an object of kind `T` in the namespace of this object.
     fn key_of<T: Cached>(&self, name: &str) -> Key {
         Key::within::<T>(self.object.meta().namespace.as_deref(), name)
+    }
+
+    /// The version that this object must have for the next write.
+    fn version(&self) -> Option<String> {
+        let written = lock(&self.written).clone();
+        written.or_else(|| self.object.resource_version())
     }
 }
 

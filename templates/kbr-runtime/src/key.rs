@@ -1,10 +1,14 @@
 // Copyright The kbr authors
 // SPDX-License-Identifier: Apache-2.0
 
-//! The unique name of an object of a kind.
+//! The unique name of an object of a kind, and indexes of such names.
 
 use std::any::TypeId;
+use std::borrow::Borrow;
+use std::collections::{BTreeSet, HashMap};
 use std::fmt;
+use std::hash::Hash;
+use std::sync::Arc;
 
 use kube::Resource;
 use kube::api::ObjectMeta;
@@ -67,5 +71,22 @@ impl fmt::Display for Key {
             write!(f, "{namespace}/")?;
         }
         f.write_str(&self.name)
+    }
+}
+
+/// The objects that each term finds.
+pub(crate) type Index<T> = HashMap<T, BTreeSet<Arc<Key>>>;
+
+/// `term` no longer finds the object.
+pub(crate) fn unindex<T, Q>(index: &mut Index<T>, term: &Q, object: &Key)
+where
+    T: Borrow<Q> + Eq + Hash,
+    Q: Eq + Hash + ?Sized,
+{
+    if let Some(objects) = index.get_mut(term) {
+        objects.remove(object);
+        if objects.is_empty() {
+            index.remove(term);
+        }
     }
 }

@@ -10,6 +10,7 @@ use std::error::Error as StdError;
 use std::future::{pending, ready};
 use std::pin::pin;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use futures::FutureExt;
@@ -294,8 +295,8 @@ impl Manager {
             client: api.into_client(),
             config,
         };
-        let cache = Cache::new(selection, kind);
-        self.caches.add(&cache);
+        let cache = Cache::new(Some(selection), kind);
+        self.caches.all.push(cache.source());
         cache
     }
 
@@ -619,11 +620,12 @@ impl Manager {
             let mut all = controllers
                 .iter()
                 .flat_map(|controller| &controller.sources);
-            all.any(|other| other.address() == source.address())
+            all.any(|other| Arc::ptr_eq(other, source))
         };
         let caches = std::mem::take(&mut self.caches);
-        let caches = caches.all().iter();
-        let wanted = caches.filter(|source| source.is_warm() || !used(source));
+        let caches = caches.all.iter();
+        let wanted = caches
+            .filter(|source| source.watched().is_warm.load(Ordering::Relaxed) || !used(source));
         let mut wanted: Vec<BoxFuture<'static, ()>> = wanted
             .map(|source| source.clone().follow(watches.clone()))
             .collect();

@@ -55,6 +55,7 @@ pub(crate) struct Reconciler {
 }
 
 /// How an attempt failed.
+#[derive(Default)]
 struct Failure {
     reason: String,
     /// Somebody else changed the object in the meantime, which is not an error.
@@ -82,11 +83,8 @@ impl Reconciler {
     {
         let (reconcile, pause) = (Arc::new(reconcile), pause.map(Arc::new));
         Box::new(move |key| {
-            if !hand
-                .cache
-                .entry(&key)
-                .is_some_and(|entry| entry.is_readable)
-            {
+            let entry = hand.cache.entry(&key);
+            if !entry.is_some_and(|entry| entry.is_readable) {
                 // Deleted before it was reconciled, or reported already.
                 self.backoff.forget(&key);
                 return Box::pin(ready(None));
@@ -100,7 +98,12 @@ impl Reconciler {
                     let Some(object) = object else {
                         return Ok(Action::await_change());
                     };
-                    let Some(object) = passed(pause.as_deref(), object).await? else {
+                    let object = match &pause {
+                        Some(pause) => pause.pass(object).await,
+                        None => Ok(Some(object)),
+                    };
+                    let object = object.map_err(|error| Failure::new(&error, None))?;
+                    let Some(object) = object else {
                         return Ok(Action::await_change());
                     };
                     // Called here and not outside, because the call itself can panic, too.
@@ -156,18 +159,13 @@ impl Reconciler {
 
     /// Logs the failure and says when the next attempt is.
     fn after(&self, key: &Key, failure: Failure, took: Duration) -> Action {
-        let Failure {
-            reason: error,
-            is_conflict,
-            wanted,
-            not_before,
-        } = failure;
+        let error = failure.reason;
         if !self.server.answers() {
             // The outage has its own log line, and says nothing about this object.
             tracing::debug!(error, "reconcile failed: the API server does not answer");
             return Action::requeue(Duration::from_secs(1));
         }
-        if let Some(action) = wanted {
+        if let Some(action) = failure.wanted {
             self.backoff.forget(key);
             if action == Action::await_change() {
                 self.queue.counts().failed_for_good();
@@ -185,8 +183,8 @@ impl Reconciler {
             // For example while the CRD is missing: nothing else shows when it is back.
             retry_in = retry_in.min(LONGEST_PAUSE.max(took));
         }
-        let retry_in = retry_in.max(not_before);
-        if is_conflict {
+        let retry_in = retry_in.max(failure.not_before);
+        if failure.is_conflict {
             tracing::info!(error, ?retry_in, "the object was changed meanwhile");
         } else {
             tracing::error!(error, ?retry_in, "reconcile failed");
@@ -199,9 +197,7 @@ impl Failure {
     fn of(reason: String) -> Self {
         Self {
             reason,
-            is_conflict: false,
-            wanted: None,
-            not_before: Duration::ZERO,
+            ..Self::default()
         }
     }
 
@@ -229,18 +225,6 @@ fn api_status<E: Error + 'static>(error: &E) -> Option<&kube::core::Status> {
         _ => error.downcast_ref::<Box<kube::core::Status>>(),
     });
     status.map(|status| &**status)
-}
-
-/// The object to reconcile, unless it is paused.
-async fn passed<K: Cached>(
-    pause: Option<&pause::Running<K>>,
-    object: Arc<K>,
-) -> Result<Option<Arc<K>>, Failure> {
-    let Some(pause) = pause else {
-        return Ok(Some(object));
-    };
-    let passed = pause.pass(object).await;
-    passed.map_err(|error| Failure::new(&error, None))
 }
 
 /// The span of one reconcile. It has the level error, because the filter would

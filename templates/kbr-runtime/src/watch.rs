@@ -111,8 +111,9 @@ impl Watches {
             if start.elapsed().min(self.server.answering_for()) < limit {
                 continue;
             }
-            if let Some(late) = sources.iter().find(|source| !source.is_listed()) {
-                let (what, error) = (late.resource(), late.error());
+            let mut watched = sources.iter().map(|source| source.watched());
+            if let Some(late) = watched.find(|watched| !*watched.is_listed.borrow()) {
+                let (what, error) = (&late.resource, lock(&late.error).clone());
                 let error = error.as_deref().unwrap_or("no answer");
                 return format!("could not list {what} within {limit:?}: {error}");
             }

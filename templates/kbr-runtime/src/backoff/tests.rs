@@ -5,6 +5,26 @@
 
 use super::*;
 
+impl Default for Backoff {
+    fn default() -> Self {
+        Self::new(FIRST, LONGEST)
+    }
+}
+
+impl Backoff {
+    /// As if all delays were over.
+    pub(crate) fn has_waited(&self) {
+        for failures in lock(&self.failures).values_mut() {
+            failures.due = Instant::now();
+        }
+    }
+
+    /// How many objects are remembered.
+    pub(crate) fn len(&self) -> usize {
+        lock(&self.failures).len()
+    }
+}
+
 const SHORT: Duration = Duration::from_millis(1);
 
 fn key(name: &str) -> Key {

@@ -8,6 +8,22 @@ use k8s_openapi::api::core::v1::{ConfigMap, Secret};
 use kube::{Client, ResourceExt};
 use serde_json::json;
 
+impl<K: Cached> Cache<K> {
+    /// Takes an event of a watch.
+    pub(crate) fn take(&self, event: Event<Received<K>>) {
+        self.0.take(event);
+    }
+
+    pub(crate) fn passed(&self, version: u64) {
+        self.0.passed(version);
+    }
+
+    /// Whether the watch has passed all writes.
+    pub(crate) fn is_settled(&self) -> bool {
+        lock(&self.0.state).unsettled.is_empty()
+    }
+}
+
 /// A client that nobody answers.
 pub(crate) fn nowhere() -> Client {
     let service = tower::service_fn(|_: http::Request<kube::client::Body>| async {
@@ -18,7 +34,7 @@ pub(crate) fn nowhere() -> Client {
 
 /// A cache that no watch has filled.
 pub(crate) fn empty<K: Cached<DynamicType = ()>>() -> Cache<K> {
-    let cache = Cache::of(None, ());
+    let cache = Cache::new(None, ());
     cache.keep(|_| true);
     cache
 }
@@ -102,8 +118,7 @@ fn told(
     cache.subscribe(
         false,
         Box::new(move |change, _| {
-            let version =
-                |entry: &Option<Arc<Entry<ConfigMap>>>| entry.as_ref().map(|entry| entry.number());
+            let version = |entry: &Option<Arc<Entry>>| entry.as_ref().map(|entry| entry.number());
             lock(&noted).push((
                 change.key.name().to_owned(),
                 version(&change.old),
@@ -428,7 +443,7 @@ fn reading_finds_objects_by_name_and_by_index() {
 
 #[test]
 fn of_objects_that_nobody_reads_only_the_metadata_is_kept() {
-    let cache = Cache::<ConfigMap>::of(None, ());
+    let cache = Cache::<ConfigMap>::new(None, ());
     cache.keep(|owners| is_controlled_by_a::<Secret>(owners, &()));
     let mut foreign = object("b", 2, "y");
     foreign.metadata.owner_references = None;
@@ -519,10 +534,10 @@ async fn equal_caches_are_one() {
     let other = caches.shared::<ConfigMap>(nowhere(), Some("default"));
     let metadata = caches.shared::<kube::api::PartialObjectMeta<ConfigMap>>(nowhere(), None);
 
-    assert_eq!(a.source().address(), b.source().address());
-    assert_ne!(a.source().address(), other.source().address());
-    assert_ne!(a.source().address(), metadata.source().address());
-    assert_eq!(caches.all().len(), 3);
+    assert!(Arc::ptr_eq(&a.source(), &b.source()));
+    assert!(!Arc::ptr_eq(&a.source(), &other.source()));
+    assert!(!Arc::ptr_eq(&a.source(), &metadata.source()));
+    assert_eq!(caches.all.len(), 3);
 }
 
 #[tokio::test(start_paused = true)]

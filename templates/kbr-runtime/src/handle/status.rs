@@ -38,10 +38,8 @@ impl<K: Cached + Serialize> Handle<K> {
     /// [server-side apply]: https://kubernetes.io/docs/reference/using-api/server-side-apply/
     pub async fn status<S: Serialize>(&self, status: &S) -> kube::Result<bool> {
         let wanted = write_value(status).map_err(kube::Error::SerdeError)?;
-        let shown = own(
-            &shown(&*self.object).map_err(kube::Error::SerdeError)?,
-            &wanted,
-        );
+        let shown = shown(&*self.object).map_err(kube::Error::SerdeError)?;
+        let shown = own(shown, &wanted);
         let hashes = (hash_of(&wanted), hash_of(&shown));
         let uid = self.object.uid().unwrap_or_default();
         let is_first = lock(&self.written).is_none();
@@ -49,20 +47,18 @@ impl<K: Cached + Serialize> Handle<K> {
         if is_first && (is_known || is_same(&shown, &wanted)) {
             return Ok(false);
         }
-        let written = lock(&self.written).clone();
         let kind = self.hand.cache.kind();
         let patch = json!({
             "apiVersion": K::api_version(kind),
             "kind": K::kind(kind),
-            "metadata": { "resourceVersion": written.or_else(|| self.object.resource_version()) },
+            "metadata": { "resourceVersion": self.version() },
             "status": wanted,
         });
         let params = PatchParams::apply(self.hand.name).force();
         let key = Key::of(&*self.object);
         let api = self.received(&self.hand.cache, &key);
-        let name = self.object.name_any();
         let received = api
-            .patch_status(&name, &params, &Patch::Apply(&patch))
+            .patch_status(key.name(), &params, &Patch::Apply(&patch))
             .await?;
         let version = received.resource_version();
         if version == self.object.resource_version() && is_first {
@@ -90,23 +86,17 @@ fn shown<K: Serialize>(object: &K) -> serde_json::Result<Value> {
 }
 
 /// `shown` without the conditions whose types are not in `wanted`.
-fn own(shown: &Value, wanted: &Value) -> Value {
-    let mut own = shown.clone();
-    let types = |status: &Value| -> Vec<Value> {
-        let conditions = status["conditions"].as_array().into_iter().flatten();
-        conditions
-            .map(|condition| condition["type"].clone())
-            .collect()
-    };
-    let wanted = types(wanted);
-    if let Some(conditions) = own.get_mut("conditions").and_then(Value::as_array_mut)
+fn own(mut shown: Value, wanted: &Value) -> Value {
+    let wanted = wanted["conditions"].as_array().into_iter().flatten();
+    let wanted: Vec<_> = wanted.map(|condition| &condition["type"]).collect();
+    if let Some(conditions) = shown.get_mut("conditions").and_then(Value::as_array_mut)
         && conditions
             .iter()
             .all(|condition| condition["type"].is_string())
     {
-        conditions.retain(|condition| wanted.contains(&condition["type"]));
+        conditions.retain(|condition| wanted.contains(&&condition["type"]));
     }
-    own
+    shown
 }
 
 /// Whether both set the same fields.

@@ -12,7 +12,6 @@ use kube::runtime::watcher::Event as WatchEvent;
 use serde_json::{Value, json};
 
 use super::*;
-use crate::cache::lock;
 use crate::cache::tests::{empty, list};
 
 pub(super) fn owner() -> Secret {

@@ -6,6 +6,26 @@
 use super::*;
 use futures::FutureExt;
 
+impl Queue {
+    /// As if there had been work for that time, and none had finished.
+    pub(crate) fn has_waited(&self, time: Duration) {
+        let then = Instant::now().checked_sub(time);
+        let then = then.unwrap_or_else(Instant::now);
+        let mut state = self.lock();
+        let object = Arc::new(Key::of_meta(&kube::api::ObjectMeta::default()));
+        state.add(&object, Trigger::Change, then);
+        state.timeout = Duration::ZERO;
+        drop(state);
+        self.has_finished_before(time);
+    }
+
+    /// As if the last reconcile had ended this long ago.
+    pub(crate) fn has_finished_before(&self, time: Duration) {
+        let then = Instant::now().checked_sub(time);
+        self.lock().last_finished = Some(then.unwrap_or_else(Instant::now));
+    }
+}
+
 fn key(name: &str) -> Arc<Key> {
     Arc::new(Key::new(None, name.to_owned()))
 }

@@ -103,7 +103,7 @@ fn owners_are_known_whatever_their_version() {
     use k8s_openapi::api::core::v1::Secret;
     assert!(!is_controlled_by_a::<Secret>(received.owners(), &()));
     assert!(received.owners()[1].is::<Secret>(&()));
-    let entry = received.into_entry(Kept::Metadata, Box::default());
+    let entry = received.into_entry(Box::default());
     assert_eq!(entry.controller(), Some("Deployment"));
 }
 
@@ -160,7 +160,7 @@ fn debug_output_has_no_values() {
     assert_eq!(clone.open().unwrap().data.unwrap()["password"], "hunter2");
     for text in [
         format!("{received:?}"),
-        format!("{:?}", clone.into_entry(Kept::Object, Box::default())),
+        format!("{:?}", clone.into_entry(Box::default())),
     ] {
         assert!(!text.contains("hunter2"), "{text}");
     }

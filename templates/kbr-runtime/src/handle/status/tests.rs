@@ -8,7 +8,7 @@ use serde_json::json;
 use super::*;
 
 fn differs(shown: Value, wanted: &Value) -> bool {
-    !is_same(&own(&shown, wanted), wanted)
+    !is_same(&own(shown, wanted), wanted)
 }
 
 fn condition(type_: &str, status: &str) -> Value {
