@@ -192,7 +192,8 @@ impl<K: Cached> Cache<K> {
     /// The object with that name and namespace, if the cache has it.
     #[must_use]
     pub fn get(&self, object: &ObjectRef<K>) -> Option<Arc<K>> {
-        self.entry(&Key::from(object))?.open()
+        let key = Key::new(object.namespace.clone(), object.name.clone());
+        self.entry(&key)?.open()
     }
 
     /// All objects, sorted by namespace and name.
@@ -327,7 +328,7 @@ impl<K: Cached> Inner<K> {
         let (changes, object, unreadable) = match event {
             Event::Init => {
                 lock(&self.state).begin_list();
-                return None;
+                (Vec::new(), None, None)
             }
             Event::InitApply(received) | Event::Apply(received) => {
                 let key = Arc::new(received.key());
@@ -378,7 +379,7 @@ impl<K: Cached> Inner<K> {
     /// An object as it is kept, the object itself if somebody needs it, and why it cannot be read.
     fn read(&self, mut received: Received<K>) -> (Entry, Option<K>, Option<Unreadable>) {
         let uses = lock(&self.uses);
-        let is_kept = uses.readers.iter().any(|reads| reads(received.owners()));
+        let is_kept = uses.readers.iter().any(|reads| reads(&received.owners));
         if !is_kept && !uses.needs_objects {
             return (metadata_of(received, Box::default()), None, None);
         }
@@ -412,7 +413,7 @@ impl<K: Cached> Inner<K> {
         }
         if let Some(slim) = &uses.slim {
             match guard(|| slim(&mut object)) {
-                Ok(Ok(text)) => received.slimmed(&text),
+                Ok(Ok(text)) => received.text = text.into(),
                 // What cannot be serialized is kept whole.
                 Ok(Err(_)) => {}
                 Err(panic) => panicked(&panic, "that slims objects"),

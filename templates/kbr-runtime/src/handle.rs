@@ -23,7 +23,7 @@ use kube::{Api, Client, Resource, ResourceExt};
 use serde_json::Value;
 
 use crate::Clock;
-use crate::cache::{Cache, Cached, Received, lock};
+use crate::cache::{Cache, Cached, Entry, Received, lock};
 use crate::chain::chain;
 use crate::key::Key;
 pub(crate) use apply::Applied;
@@ -60,7 +60,11 @@ pub struct Handle<K: Resource> {
     hand: Arc<Hand<K>>,
     /// The version of the object after the last write through this handle.
     written: Arc<Mutex<Option<String>>>,
+    opened: Arc<Mutex<Opened>>,
 }
+
+/// What was read through a handle, by the address of its entry, which is kept so that the address stays its own.
+type Opened = HashMap<usize, (Arc<Entry>, Arc<dyn Any + Send + Sync>)>;
 
 /// What all handles of one controller share.
 pub(crate) struct Hand<K: Resource> {
@@ -160,6 +164,7 @@ impl<K: Cached> Handle<K> {
             object,
             hand,
             written: Arc::default(),
+            opened: Arc::default(),
         }
     }
 
@@ -200,7 +205,7 @@ impl<K: Cached> Handle<K> {
     #[must_use]
     pub fn get<T: Cached>(&self, name: &str) -> Option<Arc<T>> {
         let key = self.key_of::<T>(name);
-        self.cache::<T>().entry(&key)?.open()
+        self.open(self.cache::<T>().entry(&key)?)
     }
 
     /// The objects of kind `T` that this object controls, sorted by name. Sends no request.
@@ -217,7 +222,7 @@ impl<K: Cached> Handle<K> {
         let uid = self.object.meta().uid.as_deref().unwrap_or_default();
         let owned = cache.controlled_by(uid).into_iter();
         let owned = owned.map(|(key, entry)| {
-            entry.open().ok_or_else(|| OwnedError::Unreadable {
+            self.open(entry).ok_or_else(|| OwnedError::Unreadable {
                 resource: cache.resource(),
                 name: key.name().to_owned(),
             })
@@ -267,6 +272,18 @@ impl<K: Cached> Handle<K> {
         cache
     }
 
+    /// The object of an entry, if it is kept and fits its type. It is parsed once for all clones of this handle.
+    fn open<T: Cached>(&self, entry: Arc<Entry>) -> Option<Arc<T>> {
+        let mut opened = lock(&self.opened);
+        let address = Arc::as_ptr(&entry).addr();
+        if let Some((_, object)) = opened.get(&address) {
+            return object.clone().downcast().ok();
+        }
+        let object: Arc<T> = entry.open()?;
+        opened.insert(address, (entry, object.clone()));
+        Some(object)
+    }
+
     /// The objects of kind `T` in the namespace of `key`, as the cache of `T` takes them.
     fn received<T: Cached>(&self, cache: &Cache<T>, key: &Key) -> Api<Received<T>> {
         let client = self.client();
@@ -302,6 +319,7 @@ impl<K: Resource> Clone for Handle<K> {
             object: self.object.clone(),
             hand: self.hand.clone(),
             written: self.written.clone(),
+            opened: self.opened.clone(),
         }
     }
 }

@@ -13,7 +13,6 @@ use std::sync::Arc;
 use kube::Resource;
 use kube::api::ObjectMeta;
 use kube::core::ClusterResourceScope;
-use kube::runtime::reflector::ObjectRef;
 
 /// The name of an object; prints as `namespace/name`, or `name` without a namespace.
 #[derive(Clone, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
@@ -52,15 +51,6 @@ impl Key {
         Self {
             namespace: metadata.namespace.clone(),
             name: metadata.name.clone().unwrap_or_default(),
-        }
-    }
-}
-
-impl<K: Resource> From<&ObjectRef<K>> for Key {
-    fn from(object: &ObjectRef<K>) -> Self {
-        Self {
-            namespace: object.namespace.clone(),
-            name: object.name.clone(),
         }
     }
 }

@@ -199,7 +199,7 @@ impl Queue {
         let last_finished = state.last_finished?;
         let objects = state.objects.values();
         let since = objects.filter_map(|object| {
-            let waiting = object.waiting.as_ref().map(|waiting| waiting.since);
+            let waiting = object.waiting.map(|waiting| waiting.since);
             object.running.or(waiting)
         });
         let oldest = since.min()?;

@@ -16,7 +16,7 @@ use futures::FutureExt;
 use futures::future::BoxFuture;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
-use tracing::{Instrument, Span};
+use tracing::Instrument;
 
 use crate::Action;
 use crate::api_server::{ApiServer, OUTAGE};
@@ -89,7 +89,12 @@ impl Reconciler {
                 self.backoff.forget(&key);
                 return Box::pin(ready(None));
             }
-            let span = span(self.controller, &key);
+            let (controller, object) = (self.controller, &key);
+            let reconcile_id = format!("{:016x}", random());
+            // At the level error, because the filter would otherwise remove the object's name from error messages at
+            // `--log-level=error`.
+            let span =
+                tracing::error_span!(parent: None, "reconcile", controller, %object, reconcile_id);
             let (reconcile, policy, this) = (reconcile.clone(), policy.clone(), self.clone());
             let (pause, hand) = (pause.clone(), hand.clone());
             let attempt = async move {
@@ -225,13 +230,6 @@ fn api_status<E: Error + 'static>(error: &E) -> Option<&kube::core::Status> {
         _ => error.downcast_ref::<Box<kube::core::Status>>(),
     });
     status.map(|status| &**status)
-}
-
-/// The span of one reconcile. It has the level error, because the filter would
-/// otherwise remove the object's name from error messages at `--log-level=error`.
-fn span(controller: &'static str, object: &Key) -> Span {
-    let reconcile_id = format!("{:016x}", random());
-    tracing::error_span!(parent: None, "reconcile", controller, %object, reconcile_id)
 }
 
 #[cfg(test)]

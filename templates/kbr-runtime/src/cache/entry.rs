@@ -32,8 +32,8 @@ pub(crate) static DECODED: LazyLock<Counter> = LazyLock::new(Counter::default);
 pub(crate) struct Received<K> {
     /// What kube's watcher needs.
     metadata: ObjectMeta,
-    owners: Box<[Owner]>,
-    text: Box<str>,
+    pub(super) owners: Box<[Owner]>,
+    pub(super) text: Box<str>,
     kind: PhantomData<fn() -> K>,
 }
 
@@ -61,10 +61,6 @@ impl Owner {
     /// Whether it is a `K`. Its version of the kind depends on who wrote the owner reference.
     pub(crate) fn is<K: Resource>(&self, kind: &K::DynamicType) -> bool {
         *self.group == *K::group(kind) && *self.kind == *K::kind(kind)
-    }
-
-    fn is_controller(&self) -> bool {
-        self.controller == Some(true)
     }
 }
 
@@ -125,11 +121,6 @@ impl<K> Received<K> {
         read_text(&self.text)
     }
 
-    /// Replaces what is kept of the object.
-    pub(crate) fn slimmed(&mut self, text: &str) {
-        self.text = text.into();
-    }
-
     /// As a cache keeps it.
     pub(crate) fn into_entry(self, terms: Box<[Term]>) -> Entry {
         Entry {
@@ -141,10 +132,6 @@ impl<K> Received<K> {
             is_readable: true,
             terms,
         }
-    }
-
-    pub(crate) fn owners(&self) -> &[Owner] {
-        &self.owners
     }
 }
 
@@ -226,8 +213,9 @@ pub(crate) struct Entry {
     pub(crate) version: Box<str>,
     pub(crate) is_deleting: bool,
     pub(crate) owners: Box<[Owner]>,
-    /// `None` if only the metadata is kept: nobody reads the object, or it does not fit its Rust type.
-    pub(super) text: Option<Box<str>>,
+    /// The JSON of the object; `None` if only the metadata is kept, because nobody reads the object or because it
+    /// does not fit its Rust type.
+    pub(crate) text: Option<Box<str>>,
     pub(crate) is_readable: bool,
     pub(crate) terms: Box<[Term]>,
 }
@@ -240,11 +228,6 @@ impl Entry {
         read_text(text).ok().map(Arc::new)
     }
 
-    /// The JSON of the object, if it is kept.
-    pub(crate) fn text(&self) -> Option<&str> {
-        self.text.as_deref()
-    }
-
     /// The version as a number; 0 if it is not a number. Kubernetes makes the resource versions of one kind
     /// comparable as numbers (KEP-5504). If an extension API server does not, no version counts as newer, and
     /// writes are still conditional.
@@ -254,7 +237,10 @@ impl Entry {
 
     /// The uid of the owner that controls it.
     pub(crate) fn controller(&self) -> Option<&str> {
-        let controller = self.owners.iter().find(|owner| owner.is_controller());
+        let controller = self
+            .owners
+            .iter()
+            .find(|owner| owner.controller == Some(true));
         controller.map(|owner| &*owner.uid)
     }
 }
@@ -280,7 +266,7 @@ fn number(version: &str) -> u64 {
 /// Whether a `K` controls the object with these owners.
 pub(crate) fn is_controlled_by_a<K: Resource>(owners: &[Owner], kind: &K::DynamicType) -> bool {
     let mut owners = owners.iter();
-    owners.any(|owner| owner.is_controller() && owner.is::<K>(kind))
+    owners.any(|owner| owner.controller == Some(true) && owner.is::<K>(kind))
 }
 
 #[cfg(test)]

@@ -459,7 +459,7 @@ fn of_objects_that_nobody_reads_only_the_metadata_is_kept() {
     let is_kept = |name: &str| {
         let entry = cache.entry(&Key::new(None, name.to_owned())).unwrap();
         assert!(entry.is_readable);
-        entry.text().is_some()
+        entry.text.is_some()
     };
     assert!(is_kept("a") && !is_kept("b") && !is_kept("c"));
     assert_eq!(lock(&cache.0.state).unreadable(), 0);

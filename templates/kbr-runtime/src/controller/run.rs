@@ -76,10 +76,8 @@ impl<K: Cached> Controller<K> {
         for setup in self.setup {
             setup(queue.clone());
         }
-        let failing = self
-            .sources
-            .iter()
-            .map(|source| source.watched().failing.clone());
+        let sources = self.sources.iter();
+        let failing = sources.map(|source| source.watched().failing.clone());
         let reconciler = Reconciler {
             controller: name,
             backoff,

@@ -85,7 +85,8 @@ impl<K: Cached> Handle<K> {
         if let Some(known) = &known
             && self.is_applied(known, hash)
         {
-            return known.open().ok_or_else(|| child.unreadable());
+            let object = self.open(known.clone());
+            return object.ok_or_else(|| child.unreadable());
         }
         let params = PatchParams::apply(self.hand.name).force();
         let api = self.received(child.cache, &child.key);
@@ -255,7 +256,7 @@ impl<K: Cached> Handle<K> {
         if settled.version == object.version {
             return true;
         }
-        let is_same = object.text().and_then(fingerprint) == Some(settled.object);
+        let is_same = object.text.as_deref().and_then(fingerprint) == Some(settled.object);
         if is_same {
             settled.version = object.version.clone();
         }
@@ -264,7 +265,7 @@ impl<K: Cached> Handle<K> {
 
     /// Notes what was applied, and the result as the cache keeps it.
     fn note(&self, written: &Entry, wanted: u64) {
-        if let Some(object) = written.text().and_then(fingerprint) {
+        if let Some(object) = written.text.as_deref().and_then(fingerprint) {
             let settled = Settled {
                 wanted,
                 object,

@@ -12,7 +12,7 @@ use kube::runtime::watcher::Event as WatchEvent;
 use serde_json::{Value, json};
 
 use super::*;
-use crate::cache::tests::{empty, list};
+use crate::cache::tests::{empty, list, received};
 
 pub(super) fn owner() -> Secret {
     let mut owner = Secret::default();
@@ -148,6 +148,20 @@ async fn reading_sends_no_request() {
     assert_eq!(*world.handle.get::<ConfigMap>("foreign").unwrap(), foreign);
     assert!(world.handle.get::<ConfigMap>("missing").is_none());
     assert_eq!(world.handle.metadata.name.as_deref(), Some("owner"));
+}
+
+#[tokio::test]
+async fn an_object_is_parsed_once_for_each_reconcile_and_version() {
+    let world = World::new(&[stored("a", 4)], []);
+    let owned = || world.handle.clone().owned::<ConfigMap>().unwrap().remove(0);
+    let first = owned();
+    // `DECODED` also counts what other tests parse meanwhile.
+    assert!(Arc::ptr_eq(&first, &owned()));
+    assert!(Arc::ptr_eq(&first, &world.handle.get("map").unwrap()));
+
+    let changed = received(&stored("b", 5));
+    world.maps.take(WatchEvent::Apply(changed));
+    assert_eq!(*owned(), stored("b", 5));
 }
 
 #[test]

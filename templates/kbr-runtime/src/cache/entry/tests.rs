@@ -98,11 +98,11 @@ fn owners_are_known_whatever_their_version() {
     let object = json!({"metadata": {"name": "a", "ownerReferences": owners}});
     let received = received::<ConfigMap>(&object.to_string());
 
-    assert!(is_controlled_by_a::<Deployment>(received.owners(), &()));
-    assert!(!is_controlled_by_a::<ConfigMap>(received.owners(), &()));
+    assert!(is_controlled_by_a::<Deployment>(&received.owners, &()));
+    assert!(!is_controlled_by_a::<ConfigMap>(&received.owners, &()));
     use k8s_openapi::api::core::v1::Secret;
-    assert!(!is_controlled_by_a::<Secret>(received.owners(), &()));
-    assert!(received.owners()[1].is::<Secret>(&()));
+    assert!(!is_controlled_by_a::<Secret>(&received.owners, &()));
+    assert!(received.owners[1].is::<Secret>(&()));
     let entry = received.into_entry(Box::default());
     assert_eq!(entry.controller(), Some("Deployment"));
 }
