@@ -48,7 +48,7 @@ use serde_json::{Map, Value};
 use super::difference::Difference;
 use super::measure;
 use super::schema::Errors;
-use annotation::{Carried, Note, Whole, empty_annotations};
+use annotation::{Carried, Note, Whole};
 use object::{Fields, Object};
 
 type Mapping<'a> = &'a dyn Fn(&Value) -> Result<Value, String>;
@@ -91,7 +91,7 @@ impl Conversion<'_> {
     /// Why it cannot be converted.
     pub(super) fn convert(&self, text: &str) -> Result<String, String> {
         let mut object = Object::read(text)?;
-        let mut carried = object.take(self.annotation);
+        let mut carried = object.take(self.annotation).unwrap_or_default();
         carried.remove(self.from);
         let differences = match carried.remove(self.to) {
             Some(Note::Fields(differences)) => differences,
@@ -252,14 +252,10 @@ impl Conversion<'_> {
     ) -> Result<String, String> {
         let Failure { cause, shown } = failure;
         self.log(&object, &format!("it cannot be converted: {cause}"));
-        let fields = match shown.filter(|_| object.is_whole()) {
-            None => object.fields.clone(),
-            Some(shown) => {
-                let fields = object.fields.clone();
-                object.show(shown)?;
-                fields
-            }
-        };
+        let fields = object.fields.clone();
+        if let Some(shown) = shown.filter(|_| object.is_whole()) {
+            object.show(shown)?;
+        }
         self.mark(&mut object, &mut carried, Some(fields));
         object.write(&self.api_version(self.to))
     }
@@ -270,18 +266,13 @@ impl Conversion<'_> {
         carried.remove(self.from);
         if object.is_whole() {
             let own = |(name, value): (String, Cow<'_, RawValue>)| (name, value.into_owned());
-            let whole = |fields| {
-                Note::Whole(Whole {
+            let fields = fields.map(|fields| fields.into_iter().map(own).collect());
+            for fields in [fields, None] {
+                let note = Note::Whole(Whole {
                     generation: object.generation(),
                     deleting: object.is_deleting(),
                     fields,
-                })
-            };
-            let notes = [
-                whole(fields.map(|fields| fields.into_iter().map(own).collect())),
-                whole(None),
-            ];
-            for note in notes {
+                });
                 carried.insert(self.from.to_owned(), note);
                 if object.put(self.annotation, carried) {
                     return;
@@ -392,13 +383,8 @@ fn without<'a>(annotation: &str, object: &'a Value) -> Cow<'a, Value> {
         return Cow::Borrowed(object);
     }
     let mut object = object.clone();
-    if let Some(metadata) = object.get_mut("metadata").and_then(Value::as_object_mut) {
-        if let Some(Value::Object(annotations)) = metadata.get_mut("annotations") {
-            annotations.remove(annotation);
-        }
-        if empty_annotations(metadata).is_some() {
-            metadata.remove("annotations");
-        }
+    if let Some(metadata) = object.get_mut("metadata") {
+        annotation::remove(metadata, annotation);
     }
     Cow::Owned(object)
 }
