@@ -79,22 +79,15 @@ pub(super) fn field(text: &str, error: &serde_json::Error) -> String {
 }
 
 fn path(open: &[Open<'_>]) -> String {
-    let mut path = String::new();
-    for open in open {
-        match open {
-            Open::Object(name) => {
-                if !path.is_empty() {
-                    path.push('.');
-                }
-                path.push_str(name.unwrap_or_default());
-            }
-            Open::List(index) => path.push_str(&format!("[{index}]")),
-        }
+    let steps = open.iter().map(|open| match open {
+        Open::Object(name) => format!(".{}", name.unwrap_or_default()),
+        Open::List(index) => format!("[{index}]"),
+    });
+    let path: String = steps.collect();
+    match path.strip_prefix('.').unwrap_or(&path) {
+        "" => ".".to_owned(),
+        path => path.to_owned(),
     }
-    if path.is_empty() {
-        path.push('.');
-    }
-    path
 }
 
 #[cfg(test)]

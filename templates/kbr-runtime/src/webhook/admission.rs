@@ -16,10 +16,13 @@ use k8s_openapi::ByteString;
 use kube::core::Status;
 use prometheus_client::metrics::counter::Counter;
 use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::value::RawValue;
 use tracing::Instrument;
 
 use super::review::Answer;
 use crate::logging::panic_message;
+use crate::reading::{self, DecodeError};
 
 pub(super) use mutating::Mutating;
 pub(super) use validating::Validating;
@@ -109,6 +112,15 @@ impl dyn Admission + '_ {
         };
         serde_json::to_vec(&answer).map_err(|error| error.to_string())
     }
+}
+
+/// Reads an object; if its type cannot hold it, logs `problem` and where it is.
+fn read<T: DeserializeOwned>(object: &RawValue, problem: &str) -> Option<T> {
+    let read = reading::read_text(object.get());
+    let log = |DecodeError { field, reason }| {
+        tracing::warn!(field, error = reason, "{problem}");
+    };
+    read.map_err(log).ok()
 }
 
 /// `warning` as text that is valid in an HTTP header, in which the API server returns it.

@@ -145,14 +145,10 @@ impl Conversions {
         object: &'a RawValue,
         desired: &str,
     ) -> Result<Cow<'a, RawValue>, String> {
-        let head = Head::of(object);
-        if head
-            .as_ref()
-            .is_some_and(|head| head.api_version == desired)
-        {
-            return Ok(Cow::Borrowed(object));
-        }
-        let head = head.unwrap_or_default();
+        let head = match Head::of(object) {
+            Some(head) if head.api_version == desired => return Ok(Cow::Borrowed(object)),
+            head => head.unwrap_or_default(),
+        };
         let failed = |cause: &str| {
             let current = &head.api_version;
             format!("{head} cannot be converted from `{current}` to `{desired}`: {cause}")
@@ -165,9 +161,8 @@ impl Conversions {
             text = Cow::Owned(converted.map_err(|cause| failed(&cause))?);
         }
         let converted = RawValue::from_string(text.into_owned());
-        converted
-            .map(Cow::Owned)
-            .map_err(|error| failed(&error.to_string()))
+        let converted = converted.map_err(|error| failed(&error.to_string()))?;
+        Ok(Cow::Owned(converted))
     }
 
     /// The conversions that lead to the version `desired`; `None` if one is missing.

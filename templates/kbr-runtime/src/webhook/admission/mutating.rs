@@ -8,8 +8,7 @@ use k8s_openapi::ByteString;
 use serde_json::value::to_raw_value;
 
 use super::request::Request;
-use super::{Admission, Handling, Outcome, Refusal, status};
-use crate::reading::{self, DecodeError};
+use super::{Admission, Handling, Outcome, Refusal, read, status};
 use crate::webhook::{Defaulter, Operation, patch};
 
 pub(in crate::webhook) struct Mutating<D>(pub(in crate::webhook) D);
@@ -28,22 +27,15 @@ impl<D: Defaulter> Mutating<D> {
             return Ok(Outcome::default());
         }
         let raw = request.object()?;
-        let mut object: D::Object = match reading::read_text(raw.get()) {
-            Ok(object) => object,
-            // The API server has not validated it against its schema yet, and will report the problem
-            // more clearly.
-            Err(DecodeError { field, reason }) => {
-                tracing::warn!(
-                    field,
-                    error = reason,
-                    "no defaults are set: this operator cannot read the object"
-                );
-                return Ok(Outcome::default());
-            }
+        let problem = "no defaults are set: this operator cannot read the object";
+        // The API server has not validated it against its schema yet, and will report the problem more
+        // clearly.
+        let Some(mut object) = read::<D::Object>(raw, problem) else {
+            return Ok(Outcome::default());
         };
         let before = to_raw_value(&object).map_err(unwritten)?;
         let defaulted = self.0.set_defaults(&request.details(), &mut object).await;
-        defaulted.map_err(|error| status::failed(&*error))?;
+        defaulted.map_err(status::failed)?;
         let after = to_raw_value(&object).map_err(unwritten)?;
         let patch = patch::patch::<D::Object>(raw, &before, &after).map_err(unwritten)?;
         Ok(Outcome {

@@ -45,6 +45,7 @@ pub(in crate::webhook) struct Request<'a> {
 }
 
 impl<'a> Request<'a> {
+    /// The request in `review`.
     pub(super) fn read(review: &'a [u8]) -> Result<Self, String> {
         let review: Review<'a, Option<Self>> = serde_json::from_slice(review)
             .map_err(|error| format!("expected {KIND} of {API_VERSION}: {error}"))?;
@@ -92,16 +93,19 @@ impl<'a> Request<'a> {
 
     /// Whether the request changes only the metadata of an object that is being deleted.
     pub(super) fn is_about_metadata_of_a_deleted_object(&self) -> bool {
+        let read = |object: &'a RawValue| -> Option<BTreeMap<String, &'a RawValue>> {
+            serde_json::from_str(object.get()).ok()
+        };
         let split = |object: Option<&'a RawValue>| {
-            let fields = serde_json::from_str(object?.get());
-            let mut fields: BTreeMap<String, &RawValue> = fields.ok()?;
-            let metadata = serde_json::from_str::<Value>(fields.remove("metadata")?.get());
+            let mut fields = read(object?)?;
+            let metadata = read(fields.remove("metadata")?)?;
             let others = fields.into_iter().map(|(name, value)| (name, value.get()));
-            Some((metadata.ok()?, Vec::from_iter(others)))
+            Some((metadata, Vec::from_iter(others)))
         };
         match (split(self.old_object), split(self.object)) {
             (Some((metadata, old)), Some((_, new))) => {
-                !metadata["deletionTimestamp"].is_null() && old == new
+                let deleted = metadata.get("deletionTimestamp");
+                deleted.is_some_and(|time| time.get() != "null") && old == new
             }
             _ => false,
         }

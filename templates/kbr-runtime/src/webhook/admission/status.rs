@@ -7,7 +7,7 @@ use kube::core::response::{Status, StatusCause, StatusDetails};
 
 use super::request::Request;
 use crate::chain::chain;
-use crate::webhook::FieldError;
+use crate::webhook::{BoxError, FieldError};
 
 /// Bytes that are shown of an object that cannot be decoded.
 const EXCERPT: usize = 40;
@@ -56,8 +56,8 @@ pub(super) fn internal_error(message: &str) -> Status {
 }
 
 /// The webhook could not decide.
-pub(super) fn failed(error: &(dyn std::error::Error + Send + Sync + 'static)) -> Status {
-    let error = chain(error);
+pub(super) fn failed(error: BoxError) -> Status {
+    let error = chain(&*error);
     tracing::error!(error, "the webhook failed");
     internal_error(&format!("the webhook failed: {error}"))
 }

@@ -9,7 +9,6 @@ use serde_json::value::RawValue;
 
 use super::request::Request;
 use super::{Admission, Handling, Outcome, Refusal, header, status};
-use crate::reading::{self, DecodeError};
 use crate::webhook::{BoxError, FieldError, Operation, ValidationOutcome, Validator};
 
 pub(in crate::webhook) struct Validating<V>(pub(in crate::webhook) V);
@@ -64,7 +63,7 @@ impl<V: Validator> Validating<V> {
             // The object does not change.
             Operation::Connect => Ok(ValidationOutcome::default()),
         };
-        outcome.map_err(|error| status::failed(&*error).into())
+        outcome.map_err(|error| status::failed(error).into())
     }
 
     /// Validates an update, ignoring old errors of the object in unchanged fields.
@@ -99,13 +98,5 @@ impl<V: Validator> Validating<V> {
 /// An object that is stored, if it can be read. An object that cannot be read must not get stuck: it may be
 /// fixed as if it were new, and deleted.
 fn read<T: DeserializeOwned>(object: &RawValue) -> Option<T> {
-    let read = reading::read_text(object.get());
-    let log = |DecodeError { field, reason }| {
-        tracing::warn!(
-            field,
-            error = reason,
-            "this operator cannot read the stored object"
-        );
-    };
-    read.map_err(log).ok()
+    super::read(object, "this operator cannot read the stored object")
 }

@@ -93,6 +93,7 @@ impl Conversion<'_> {
         let mut object = Object::read(text)?;
         let mut carried = object.take(self.annotation).unwrap_or_default();
         carried.remove(self.from);
+        let is_stored = object.is_whole() && !self.is_read;
         let differences = match carried.remove(self.to) {
             Some(Note::Fields(differences)) => differences,
             Some(Note::Whole(whole)) if !self.is_read => match self.restored(&object, whole) {
@@ -101,18 +102,18 @@ impl Conversion<'_> {
                     object.put(self.annotation, &carried);
                     return object.write(&self.api_version(self.to));
                 }
-                Err(cause) if object.is_whole() => return Err(cause),
+                Err(cause) if is_stored => return Err(cause),
                 Err(_) => Vec::new(),
             },
             Some(Note::Whole(_)) | None => Vec::new(),
         };
         let (mut lost, shown) = match self.attempt(&object, &differences) {
             Ok(converted) => converted,
-            Err(failure) if object.is_whole() && !self.is_read => return Err(failure.cause),
+            Err(failure) if is_stored => return Err(failure.cause),
             Err(failure) => return self.as_it_is(object, carried, failure),
         };
         object.show(shown)?;
-        if object.is_whole() && !self.is_read {
+        if is_stored {
             // A stored object must be convertible again, so that it can be read in this version.
             object.check()?;
         }
@@ -127,7 +128,7 @@ impl Conversion<'_> {
                 "the fields of {} that {} has no place for are too long for an annotation",
                 self.from, self.to
             );
-            if object.is_whole() && !self.is_read {
+            if is_stored {
                 return Err(cause);
             }
             self.log(&object, &cause);
@@ -244,10 +245,10 @@ impl Conversion<'_> {
     }
 
     /// `object` unconverted, or as far as it was converted, with all of it carried along.
-    fn as_it_is(
+    fn as_it_is<'a>(
         &self,
-        mut object: Object<'_>,
-        mut carried: Carried,
+        mut object: Object<'a>,
+        mut carried: Carried<'a>,
         failure: Failure,
     ) -> Result<String, String> {
         let Failure { cause, shown } = failure;
@@ -262,11 +263,14 @@ impl Conversion<'_> {
 
     /// Records that `object` is not all of what it was converted from, with all of its `fields`, if
     /// they are not too long.
-    fn mark(&self, object: &mut Object<'_>, carried: &mut Carried, fields: Option<Fields<'_>>) {
+    fn mark<'a>(
+        &self,
+        object: &mut Object<'a>,
+        carried: &mut Carried<'a>,
+        fields: Option<Fields<'a>>,
+    ) {
         carried.remove(self.from);
         if object.is_whole() {
-            let own = |(name, value): (String, Cow<'_, RawValue>)| (name, value.into_owned());
-            let fields = fields.map(|fields| fields.into_iter().map(own).collect());
             for fields in [fields, None] {
                 let note = Note::Whole(Whole {
                     generation: object.generation(),
@@ -290,7 +294,7 @@ impl Conversion<'_> {
 
     /// Returns the fields of an object that could not be converted, and was shown as `object`, unless
     /// `object` was changed since then.
-    fn restored<'a>(&self, object: &Object<'a>, whole: Whole) -> Result<Fields<'a>, String> {
+    fn restored<'a>(&self, object: &Object<'a>, whole: Whole<'a>) -> Result<Fields<'a>, String> {
         let (from, to) = (self.from, self.to);
         let hint = format!(
             "write it in {to}, or replace it without its annotation `{}`",
@@ -301,17 +305,14 @@ impl Conversion<'_> {
                 "{from} does not show all of it, and the rest was too long for an annotation: {hint}"
             ));
         };
-        let own = |(name, value)| (name, Cow::Owned(value));
         let original = Object {
             kind: object.kind,
             metadata: object.metadata.clone(),
-            fields: fields.into_iter().map(own).collect(),
+            fields,
         };
         let api_version = self.api_version(to);
-        if !(self.errors)(&original.shallow(&api_version)?)
-            .pointers
-            .is_empty()
-        {
+        let errors = (self.errors)(&original.shallow(&api_version)?);
+        if !errors.pointers.is_empty() {
             return Err(format!(
                 "its annotation `{}` holds no object of {to}",
                 self.annotation
@@ -323,10 +324,7 @@ impl Conversion<'_> {
         let is_same = object.generation() == expected && {
             let value = original.value(&api_version);
             let shown = value.and_then(|value| self.map(self.backward, &value, from));
-            let shown = match shown {
-                Ok(shown) => shown,
-                Err(_) => original.shallow(&api_version)?,
-            };
+            let shown = shown.or_else(|_| original.shallow(&api_version))?;
             let now = object.shallow(&self.api_version(from))?;
             // The generation does not count changes of the status.
             is_part(now.get("status"), shown.get("status"))

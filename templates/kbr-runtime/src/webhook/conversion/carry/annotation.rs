@@ -9,27 +9,27 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
-use super::object::Object;
+use super::object::{Fields, Object};
 use crate::webhook::conversion::difference::{Difference, is_identity};
 
 /// Bytes that the API server allows in the annotations of a converted object, including their names.
 pub(super) const MOST: usize = 256 << 10;
 
 /// What to restore in each version when it is requested.
-pub(super) type Carried = BTreeMap<String, Note>;
+pub(super) type Carried<'a> = BTreeMap<String, Note<'a>>;
 
 /// What to restore in one version.
 #[derive(Serialize)]
 #[serde(untagged)]
-pub(super) enum Note {
+pub(super) enum Note<'a> {
     Fields(Vec<Difference>),
-    Whole(Whole),
+    Whole(Whole<'a>),
 }
 
 /// An object that could not be converted, without its metadata.
 #[derive(Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Whole {
+pub(super) struct Whole<'a> {
     /// The generation of the object and whether it was being deleted, at that time.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) generation: Option<i64>,
@@ -37,13 +37,13 @@ pub(super) struct Whole {
     pub(super) deleting: bool,
     /// Absent when they are too long.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) fields: Option<BTreeMap<String, Box<RawValue>>>,
+    pub(super) fields: Option<Fields<'a>>,
 }
 
 impl Object<'_> {
     /// Removes the annotation and returns its content. An annotation that cannot be read stays where it
     /// is.
-    pub(super) fn take(&mut self, annotation: &str) -> Option<Carried> {
+    pub(super) fn take(&mut self, annotation: &str) -> Option<Carried<'static>> {
         let metadata = self.metadata.as_mut()?;
         let carried = read(metadata.get("annotations")?.get(annotation)?);
         if carried.is_some() {
@@ -68,7 +68,7 @@ impl Object<'_> {
 
     /// Adds the annotation unless it is too long, and returns whether it was short enough. Adds nothing if
     /// there is nothing to carry.
-    pub(super) fn put(&mut self, annotation: &str, carried: &Carried) -> bool {
+    pub(super) fn put(&mut self, annotation: &str, carried: &Carried<'_>) -> bool {
         let metadata = self.metadata.as_mut().and_then(Value::as_object_mut);
         let Some(metadata) = metadata.filter(|_| !carried.is_empty()) else {
             return true;
@@ -114,7 +114,7 @@ fn is_empty(annotations: &Value) -> bool {
     annotations.is_null() || annotations.as_object().is_some_and(Map::is_empty)
 }
 
-fn read(text: &Value) -> Option<Carried> {
+fn read(text: &Value) -> Option<Carried<'static>> {
     let notes: BTreeMap<String, &RawValue> = serde_json::from_str(text.as_str()?).ok()?;
     let notes = notes.into_iter();
     notes
@@ -122,14 +122,14 @@ fn read(text: &Value) -> Option<Carried> {
         .collect()
 }
 
-impl Note {
+impl Note<'static> {
     fn read(text: &str) -> Option<Self> {
         if text.starts_with('[') {
             let differences: Vec<Difference> = serde_json::from_str(text).ok()?;
             let are_valid = differences.iter().all(Difference::is_valid);
             return are_valid.then_some(Self::Fields(differences));
         }
-        let whole: Whole = serde_json::from_str(text).ok()?;
+        let whole: Whole<'_> = serde_json::from_str(text).ok()?;
         let mut names = whole.fields.iter().flat_map(BTreeMap::keys);
         let is_valid = !names.any(|name| is_identity(name));
         is_valid.then_some(Self::Whole(whole))
