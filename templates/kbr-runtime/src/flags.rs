@@ -190,7 +190,8 @@ pub enum LogFormat {
     Json,
 }
 
-fn duration(text: &str) -> Result<Duration, String> {
+/// A duration as in Go, such as `1m30s`.
+pub(crate) fn duration(text: &str) -> Result<Duration, String> {
     let duration: SignedDuration = text
         .parse()
         .map_err(|_| "expected a duration such as `25s` or `1m30s`")?;

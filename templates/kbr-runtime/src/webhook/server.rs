@@ -7,7 +7,6 @@ mod http;
 mod weight;
 
 use std::net::TcpListener;
-use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -97,8 +96,18 @@ impl Server {
             tracing::info!("webhooks are off: --webhook-cert-path is not set");
             return Ok(Self(None));
         };
-        let running = Running::start(folder, flags, webhooks, metrics, limits)?;
-        Ok(Self(Some(running)))
+        let listener = listen(flags)?;
+        let names = (&*flags.webhook_cert_name, &*flags.webhook_cert_key);
+        let files = Files::new("webhooks", folder, names, metrics.reads());
+        let certificate = files.certificate();
+        let stop = CancellationToken::new();
+        let counts = metrics.webhooks().at(webhooks.paths());
+        let task = run(listener, (webhooks, counts), files, stop.clone(), limits);
+        Ok(Self(Some(Running {
+            thread: Thread::spawn("webhooks", task)?,
+            certificate,
+            stop: stop.drop_guard(),
+        })))
     }
 
     /// The certificate of the server; `None` if the server is off.
@@ -116,44 +125,16 @@ impl Server {
 
     /// Accepts no more requests, finishes the open ones, and frees the port.
     pub(crate) async fn stop(self) {
-        let Some(Running {
-            mut thread, stop, ..
-        }) = self.0
-        else {
+        let Some(mut running) = self.0 else {
             return;
         };
-        drop(stop);
+        drop(running.stop);
         // A webhook that blocks the thread keeps it from ending.
         let patience = LIMITS.server.drain * 2;
-        if tokio::time::timeout(patience, thread.ended())
-            .await
-            .is_err()
-        {
+        let ended = tokio::time::timeout(patience, running.thread.ended());
+        if ended.await.is_err() {
             tracing::warn!("a webhook is still busy and was abandoned");
         }
-    }
-}
-
-impl Running {
-    fn start(
-        folder: &Path,
-        flags: &Flags,
-        webhooks: Webhooks,
-        metrics: &Metrics,
-        limits: Limits,
-    ) -> Result<Self, ManagerError> {
-        let listener = listen(flags)?;
-        let names = (&*flags.webhook_cert_name, &*flags.webhook_cert_key);
-        let files = Files::new("webhooks", folder, names, metrics.reads());
-        let certificate = files.certificate();
-        let stop = CancellationToken::new();
-        let counts = metrics.webhooks().at(webhooks.paths());
-        let task = run(listener, (webhooks, counts), files, stop.clone(), limits);
-        Ok(Self {
-            thread: Thread::spawn("webhooks", task)?,
-            certificate,
-            stop: stop.drop_guard(),
-        })
     }
 }
 

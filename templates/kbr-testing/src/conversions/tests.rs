@@ -141,7 +141,7 @@ fn all_that_is_listed_and_unknown_is_named_at_once() {
     let [v1, v2] = renamed();
     let schemas = [&v1, &v2].map(|version| &version["schema"]["openAPIV3Schema"]);
     let mapping = Mapping::of(Autoscalers, Default::default());
-    let (hub, spoke) = mapping.sides("v2", "v1");
+    let (hub, spoke) = (&mapping.hub, &mapping.spoke);
     let [v1, v2] = [(spoke, schemas[0]), (hub, schemas[1])].map(|(version, schema)| Side {
         version,
         schema,

@@ -7,8 +7,8 @@ mod hostile;
 
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
-use kube::CustomResourceExt;
 use kube::core::ApiResource;
+use kube::{CustomResourceExt, Resource};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 

@@ -8,9 +8,9 @@ use std::time::Duration;
 
 use axum::body::Body;
 use axum::http::header::{CONTENT_TYPE, RETRY_AFTER};
-use axum::http::{HeaderValue, Method, Request, Response, StatusCode, Uri};
+use axum::http::{Method, Request, Response, StatusCode, Uri};
 use axum::response::IntoResponse;
-use futures::{FutureExt, StreamExt};
+use futures::{FutureExt, TryStreamExt};
 use hyper::body::{Body as _, Incoming};
 use tokio::time::{Instant, timeout_at};
 
@@ -50,8 +50,7 @@ pub(super) async fn respond(
     let answering = AssertUnwindSafe(answer(webhooks, peer, request, patience));
     let (status, reason) = match answering.catch_unwind().await {
         Ok(Ok(review)) => {
-            let json = HeaderValue::from_static(JSON);
-            return ([(CONTENT_TYPE, json)], review).into_response();
+            return ([(CONTENT_TYPE, JSON)], review).into_response();
         }
         Ok(Err(refusal)) => refusal,
         Err(payload) => {
@@ -61,13 +60,9 @@ pub(super) async fn respond(
         }
     };
     log_refusal(webhooks, refusals, &path, status, &reason);
-    let mut response = (status, reason).into_response();
-    if status == StatusCode::SERVICE_UNAVAILABLE {
-        // In seconds. The API server respects it.
-        let headers = response.headers_mut();
-        headers.insert(RETRY_AFTER, HeaderValue::from_static("1"));
-    }
-    response
+    // In seconds. The API server respects it.
+    let retry = (status == StatusCode::SERVICE_UNAVAILABLE).then_some([(RETRY_AFTER, "1")]);
+    (status, retry, reason).into_response()
 }
 
 /// Whoever reaches the port can cause such lines: see [`Refusals`].
@@ -133,26 +128,10 @@ async fn answer(
 /// How long the API server waits: the query says so, in Go's duration format.
 pub(super) fn timeout(uri: &Uri) -> Option<Duration> {
     let mut pairs = uri.query()?.split('&');
-    let mut text = pairs.find_map(|pair| pair.strip_prefix("timeout="))?;
-    let mut seconds = 0.0;
-    while !text.is_empty() {
-        let end = text.find(|char: char| !matches!(char, '0'..='9' | '.'))?;
-        let (number, rest) = text.split_at(end);
-        let end = rest.find(|char: char| char.is_ascii_digit());
-        let (unit, rest) = rest.split_at(end.unwrap_or(rest.len()));
-        let unit = match unit {
-            "h" => 3600.0,
-            "m" => 60.0,
-            "s" => 1.0,
-            "ms" => 1e-3,
-            "us" => 1e-6,
-            "ns" => 1e-9,
-            _ => return None,
-        };
-        seconds += number.parse::<f64>().ok()? * unit;
-        text = rest;
+    match pairs.find_map(|pair| pair.strip_prefix("timeout="))? {
+        "" => Some(Duration::ZERO),
+        text => crate::flags::duration(text).ok(),
     }
-    Duration::try_from_secs_f64(seconds).ok()
 }
 
 /// The webhook that `request` is for.
@@ -191,42 +170,41 @@ async fn read(body: Incoming, peer: &Peer, parsing: Parsing) -> Result<Vec<u8>, 
     peer.receive();
     let mut review = Vec::with_capacity(length);
     let mut chunks = Body::new(body).into_data_stream();
-    loop {
-        let chunk = tokio::select! {
-            chunk = chunks.next() => chunk,
-            () = peer.evicted() => {
-                let reason = "the review arrived too slowly and had to give way to others";
-                return Err((StatusCode::SERVICE_UNAVAILABLE, reason.to_owned()));
-            }
-        };
-        let Some(chunk) = chunk else {
-            break;
-        };
-        let chunk = chunk.map_err(|error| {
-            let reason = format!("the review did not arrive: {error}");
-            (StatusCode::BAD_REQUEST, reason)
-        })?;
-        review.extend_from_slice(&chunk);
-    }
+    let receive = async {
+        while let Some(chunk) = chunks.try_next().await? {
+            review.extend_from_slice(&chunk);
+        }
+        Ok::<_, axum::Error>(())
+    };
+    let received = tokio::select! {
+        received = receive => received,
+        () = peer.evicted() => {
+            let reason = "the review arrived too slowly and had to give way to others";
+            return Err((StatusCode::SERVICE_UNAVAILABLE, reason.to_owned()));
+        }
+    };
+    received.map_err(|error| {
+        let reason = format!("the review did not arrive: {error}");
+        (StatusCode::BAD_REQUEST, reason)
+    })?;
     peer.work();
     hold(peer, least + weight(&review, parsing), length).await?;
     Ok(review)
 }
 
 async fn hold(peer: &Peer, bytes: usize, length: usize) -> Result<(), Refusal> {
-    peer.hold(bytes)
-        .await
-        .map_err(|unavailable| match unavailable {
-            Unavailable::Never(most) => {
-                let reason = format!(
-                    "a review of {length} bytes may take {bytes} bytes of memory, \
+    let held = peer.hold(bytes).await;
+    held.map_err(|unavailable| match unavailable {
+        Unavailable::Never(most) => {
+            let reason = format!(
+                "a review of {length} bytes may take {bytes} bytes of memory, \
                  but only {most} bytes are available for reviews"
-                );
-                (StatusCode::PAYLOAD_TOO_LARGE, reason)
-            }
-            Unavailable::Now => {
-                let reason = "other reviews take all the memory available for reviews".to_owned();
-                (StatusCode::SERVICE_UNAVAILABLE, reason)
-            }
-        })
+            );
+            (StatusCode::PAYLOAD_TOO_LARGE, reason)
+        }
+        Unavailable::Now => {
+            let reason = "other reviews take all the memory available for reviews".to_owned();
+            (StatusCode::SERVICE_UNAVAILABLE, reason)
+        }
+    })
 }

@@ -46,11 +46,11 @@ fn an_unreadable_object_and_a_panic_are_errors() {
     let object =
         |kind: &str, size: Value| json!({"kind": kind, "metadata": {}, "spec": {"size": size}});
 
-    let spoke = (mapping.to_spoke)(&object("Hub", json!(1))).unwrap();
+    let spoke = (mapping.hub.leave)(&object("Hub", json!(1))).unwrap();
     assert_eq!(spoke["spec"], json!({"size": 1}));
-    let error = (mapping.to_spoke)(&object("Hub", json!("yes"))).unwrap_err();
+    let error = (mapping.hub.leave)(&object("Hub", json!("yes"))).unwrap_err();
     assert!(error.starts_with("spec.size: expected "), "{error}");
-    let error = (mapping.to_hub)(&object("Spoke", json!(1))).unwrap_err();
+    let error = (mapping.spoke.leave)(&object("Spoke", json!(1))).unwrap_err();
     assert_eq!(error, "panic: on purpose");
     assert_eq!(panics.get(), 1);
 }

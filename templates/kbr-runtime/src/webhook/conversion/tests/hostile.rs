@@ -94,10 +94,9 @@ fn conversions() -> Conversions {
 }
 
 fn convert(conversions: &Conversions, object: &Value, version: &str) -> Result<Value, String> {
-    let mut text = String::new();
     let object = serde_json::value::to_raw_value(object).unwrap();
-    conversions.convert(&object, &format!("example.com/{version}"), &mut text)?;
-    Ok(serde_json::from_str(&text).unwrap())
+    let converted = conversions.convert(&object, &format!("example.com/{version}"))?;
+    Ok(serde_json::from_str(converted.get()).unwrap())
 }
 
 fn object(version: &str, spec: Value, annotation: Option<String>) -> Value {
