@@ -26,7 +26,7 @@ use crate::chain::{causes, chain};
 use crate::handle::{Hand, Handle};
 use crate::key::Key;
 use crate::logging::panic_message;
-use crate::pause;
+use crate::pause::Pause;
 use crate::queue::Queue;
 use crate::random::random;
 use crate::retry;
@@ -72,7 +72,7 @@ impl Reconciler {
         hand: Arc<Hand<K>>,
         reconcile: R,
         policy: Policy<K, E>,
-        pause: Option<pause::Running<K>>,
+        pause: Option<Arc<Pause<K>>>,
     ) -> Work
     where
         K: Cached,
@@ -80,7 +80,7 @@ impl Reconciler {
         F: Future<Output = Result<Action, E>> + Send,
         E: Error + Send + 'static,
     {
-        let (reconcile, pause) = (Arc::new(reconcile), pause.map(Arc::new));
+        let reconcile = Arc::new(reconcile);
         Box::new(move |key| {
             if !hand
                 .cache
@@ -100,7 +100,7 @@ impl Reconciler {
                     let Some(object) = object else {
                         return Ok(Action::await_change());
                     };
-                    let Some(object) = passed(pause.as_deref(), object).await? else {
+                    let Some(object) = passed(pause.as_deref(), &hand, object).await? else {
                         return Ok(Action::await_change());
                     };
                     // Called here and not outside, because the call itself can panic, too.
@@ -233,13 +233,14 @@ fn api_status<E: Error + 'static>(error: &E) -> Option<&kube::core::Status> {
 
 /// The object to reconcile, unless it is paused.
 async fn passed<K: Cached>(
-    pause: Option<&pause::Running<K>>,
+    pause: Option<&Pause<K>>,
+    hand: &Hand<K>,
     object: Arc<K>,
 ) -> Result<Option<Arc<K>>, Failure> {
     let Some(pause) = pause else {
         return Ok(Some(object));
     };
-    let passed = pause.pass(object).await;
+    let passed = pause.pass(hand, object).await;
     passed.map_err(|error| Failure::new(&error, None))
 }
 

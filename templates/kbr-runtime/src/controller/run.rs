@@ -101,8 +101,6 @@ impl<K: Cached> Controller<K> {
             stop: stop.clone(),
             failing: failing.collect(),
         };
-        let pause = self.pause;
-        let pause = pause.map(|pause| pause.run(name, client.clone(), self.cache.clone()));
         let hand = Hand {
             name,
             client,
@@ -114,7 +112,7 @@ impl<K: Cached> Controller<K> {
             statuses,
             names: self.names,
         };
-        let work = reconciler.wrap(Arc::new(hand), reconcile, policy, pause);
+        let work = reconciler.wrap(Arc::new(hand), reconcile, policy, self.pause);
         let limit = match concurrency {
             0 => usize::MAX,
             limit => limit.into(),
@@ -151,15 +149,10 @@ impl<K: Cached> Controller<K> {
             name,
             needs_leader: self.needs_leader,
             is_warm: self.is_warm,
-            watch: Box::pin(async move {
-                let mut tasks: JoinSet<()> = JoinSet::new();
-                for source in all {
-                    tasks.spawn(source.follow(watching.clone()));
-                }
-                tasks.spawn(async move { match watching.report_unreadable().await {} });
-                while tasks.join_next().await.is_some() {}
+            watch: Some(Box::pin(async move {
+                let _following = watching.follow(all);
                 pending().await
-            }),
+            })),
             work: Box::pin(work),
             sources: shown,
         }
@@ -171,8 +164,8 @@ pub(crate) struct Prepared {
     pub(crate) name: &'static str,
     pub(crate) needs_leader: bool,
     pub(crate) is_warm: bool,
-    /// Fills the caches. Never ends.
-    pub(crate) watch: BoxFuture<'static, ()>,
+    /// Fills the caches, unless it has begun. Never ends.
+    pub(crate) watch: Option<BoxFuture<'static, ()>>,
     /// Reconciles until the stop, then lets running reconciles finish. Returns why it ended.
     pub(crate) work: BoxFuture<'static, String>,
     pub(crate) sources: Vec<Arc<dyn Source>>,

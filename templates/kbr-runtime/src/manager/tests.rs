@@ -8,8 +8,9 @@ use crate::BindAddress;
 use k8s_openapi::api::core::v1::ConfigMap;
 use kube::Api;
 use std::convert::Infallible;
+use std::future::ready;
 use std::time::Duration;
-use tokio::time::timeout;
+use tokio::time::{sleep, timeout};
 
 const GRACE: Duration = Duration::from_millis(500);
 
@@ -60,7 +61,7 @@ fn prepared(name: &'static str, work: impl Future<Output = String> + Send + 'sta
         name,
         needs_leader: true,
         is_warm: false,
-        watch: Box::pin(pending()),
+        watch: Some(Box::pin(pending())),
         work: Box::pin(work),
         sources: Vec::new(),
     }
@@ -319,7 +320,9 @@ async fn the_lease_is_not_released_while_something_may_still_write() {
             }),
         };
 
-        let (outcome, election) = lead.run(vec![stuck], vec![task], vec![], pending()).await;
+        let (outcome, election) = lead
+            .run(vec![stuck], vec![task], JoinSet::new(), pending())
+            .await;
 
         let expected = if fails {
             "task `sweep` failed: no luck"
@@ -353,11 +356,13 @@ async fn a_lease_that_is_lost_is_not_released_and_ends_what_runs() {
         pending().await
     });
 
-    let ((outcome, election), ()) =
-        tokio::join!(lead.run(vec![stuck], vec![], vec![], pending()), async {
+    let ((outcome, election), ()) = tokio::join!(
+        lead.run(vec![stuck], vec![], JoinSet::new(), pending()),
+        async {
             sleep(GRACE / 10).await;
             won.lose();
-        });
+        }
+    );
     tokio::task::yield_now().await;
 
     let error = outcome.unwrap_err().to_string();
