@@ -73,9 +73,7 @@ enum Unanswered {
 
 /// The known state of the API server. Clones share it.
 #[derive(Clone)]
-pub(crate) struct ApiServer {
-    shared: Arc<Shared>,
-}
+pub(crate) struct ApiServer(Arc<Shared>);
 
 struct Shared {
     config: Config,
@@ -122,7 +120,7 @@ impl ApiServer {
     /// response.
     pub(crate) fn with_deadline(mut config: Config, deadline: Duration) -> Self {
         config.default_retry = false;
-        let shared = Shared {
+        Self(Arc::new(Shared {
             config,
             deadline,
             end: CancellationToken::new(),
@@ -130,10 +128,7 @@ impl ApiServer {
             answers: watch::Sender::new(true),
             gate: Gate::default(),
             requests: metrics::Requests::default(),
-        };
-        Self {
-            shared: Arc::new(shared),
-        }
+        }))
     }
 
     /// Returns a client with its own connections, whose requests have deadlines.
@@ -142,7 +137,7 @@ impl ApiServer {
     ///
     /// When the configuration is not usable.
     pub(crate) fn client(&self) -> kube::Result<Client> {
-        let builder = ClientBuilder::try_from(self.shared.config.clone())?;
+        let builder = ClientBuilder::try_from(self.0.config.clone())?;
         let requests = layer_fn(|connections| Requests {
             server: self.clone(),
             generation: self.lock().generation,
@@ -153,27 +148,27 @@ impl ApiServer {
 
     /// The gate that each request must pass.
     pub(crate) fn gate(&self) -> Gate {
-        self.shared.gate.clone()
+        self.0.gate.clone()
     }
 
     /// Gives up all requests that are not answered yet, and those that follow. Open watches continue.
     pub(crate) fn give_up(&self) {
-        self.shared.end.cancel();
+        self.0.end.cancel();
     }
 
     /// Counts all requests.
     pub(crate) fn requests(&self) -> &metrics::Requests {
-        &self.shared.requests
+        &self.0.requests
     }
 
     /// Whether the latest requests were answered, or none has been sent yet.
     pub(crate) fn answers(&self) -> bool {
-        *self.shared.answers.borrow()
+        *self.0.answers.borrow()
     }
 
     /// Waits until requests are answered, but no longer than `limit`.
     pub(crate) async fn answering(&self, limit: Duration) {
-        let mut answers = self.shared.answers.subscribe();
+        let mut answers = self.0.answers.subscribe();
         let _ = timeout(limit, answers.wait_for(|answers| *answers)).await;
     }
 
@@ -196,7 +191,7 @@ impl ApiServer {
 
     /// Logs each outage, and polls with `client` until it is over. Never returns.
     pub(crate) async fn report_outages(&self, client: &Client) {
-        let mut answers = self.shared.answers.subscribe();
+        let mut answers = self.0.answers.subscribe();
         let mut reported: Option<Instant> = None;
         loop {
             let failing = self.lock().failing.clone();
@@ -228,7 +223,7 @@ impl ApiServer {
             state.answers_since = Some(Instant::now());
         }
         if state.failing.take().is_some() {
-            self.shared.answers.send_replace(true);
+            self.0.answers.send_replace(true);
         }
     }
 
@@ -238,7 +233,7 @@ impl ApiServer {
         let mut state = self.lock();
         let since = state.failing.as_ref().map(|(since, _)| *since);
         if since.is_none() {
-            self.shared.answers.send_replace(false);
+            self.0.answers.send_replace(false);
         }
         state.failing = Some((since.unwrap_or_else(Instant::now), reason));
     }
@@ -253,16 +248,16 @@ impl ApiServer {
 
     /// Whether a request may be sent.
     fn pass(&self) -> Result<(), BoxError> {
-        if self.shared.end.is_cancelled() {
+        if self.0.end.is_cancelled() {
             return Err(Unanswered::AtTheEnd.into());
         }
-        Ok(self.shared.gate.pass()?)
+        Ok(self.0.gate.pass()?)
     }
 
     /// Waits until a request that was sent at `sent` must be given up, and returns why.
     async fn limit(self, sent: Instant, time: Duration) -> Unanswered {
         tokio::select! {
-            () = self.shared.end.cancelled() => Unanswered::AtTheEnd,
+            () = self.0.end.cancelled() => Unanswered::AtTheEnd,
             () = sleep_until(sent + time) => Unanswered::InTime(time),
         }
     }
@@ -302,7 +297,7 @@ impl ApiServer {
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
-        lock(&self.shared.state)
+        lock(&self.0.state)
     }
 }
 
@@ -374,7 +369,7 @@ impl Requests {
         if mem::replace(&mut self.generation, generation) == generation {
             return;
         }
-        match ClientBuilder::try_from(self.server.shared.config.clone()) {
+        match ClientBuilder::try_from(self.server.0.config.clone()) {
             Ok(builder) => {
                 let current = Cell::from_mut(&mut self.connections);
                 builder.with_layer(&layer_fn(|connections| current.set(connections)));
@@ -398,7 +393,7 @@ impl Service<Request<Body>> for Requests {
     fn call(&mut self, request: Request<Body>) -> Self::Future {
         let (server, generation) = (self.server.clone(), self.generation);
         let (sent, kind) = (Instant::now(), Kind::of(&request));
-        let time = kind.time_to_answer(server.shared.deadline);
+        let time = kind.time_to_answer(server.0.deadline);
         let method = metrics::method(request.method());
         // Nothing happens between the check and the call.
         let answer = server.pass().map(|()| self.connections.call(request));

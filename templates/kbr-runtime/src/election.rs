@@ -20,11 +20,11 @@ mod record;
 use std::time::Duration;
 
 use kube::{Client, Config};
-use prometheus_client::metrics::gauge::Gauge;
 use tokio::sync::watch;
 use tokio::time::sleep;
 use tokio_util::sync::CancellationToken;
 
+use crate::metrics::Metrics;
 use crate::random::random;
 use crate::thread::Thread;
 use crate::{Flags, ManagerError};
@@ -132,11 +132,6 @@ impl Settings {
         Ok(Some(this))
     }
 
-    /// The name of the Lease, without its namespace.
-    pub(crate) fn name(&self) -> String {
-        self.name.clone()
-    }
-
     /// The name of the Lease with its namespace.
     fn lease(&self) -> String {
         format!("{}/{}", self.namespace, self.name)
@@ -166,7 +161,7 @@ pub(crate) fn is_name(name: &str) -> bool {
 }
 
 impl Election {
-    /// Takes part from now on. `gate` closes when the Lease is lost. `leads` is 1 while the Lease is held.
+    /// Takes part from now on. `gate` closes when the Lease is lost. One of `metrics` is 1 while the Lease is held.
     /// `end` is called if the process still runs two seconds after the loss.
     ///
     /// # Errors
@@ -176,12 +171,14 @@ impl Election {
         settings: Settings,
         mut config: Config,
         gate: Gate,
-        leads: Gauge,
+        metrics: &Metrics,
         end: Option<fn()>,
     ) -> Result<Self, ManagerError> {
         // Attempts are repeated here, each with its own timeout.
         config.default_retry = false;
         let client = Client::try_from(config.clone()).map_err(ManagerError::Client)?;
+        // It has the name of the Lease, without its namespace.
+        let leads = metrics.leads(settings.name.clone());
         let (lease, last_moments) = (settings.lease(), settings.last_moments());
         let (state, receiver) = watch::channel(State::Waiting);
         let stop = CancellationToken::new();

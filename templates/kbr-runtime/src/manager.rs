@@ -19,7 +19,7 @@ use futures::future::{BoxFuture, OptionFuture};
 use kube::api::PartialObjectMeta;
 use kube::runtime::events::Recorder;
 use kube::runtime::watcher;
-use kube::{Api, Client, Config, Resource};
+use kube::{Api, Client, Config};
 use tokio::task::JoinSet;
 use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
@@ -32,6 +32,7 @@ use crate::health::Health;
 use crate::metrics::{self, Metrics};
 use crate::probes::{Added, Probes};
 use crate::queue::Queue;
+use crate::running::Running;
 use crate::watch::{Selection, Watches};
 use crate::webhook::{self, BoxError, Webhooks};
 use crate::workers::Threads;
@@ -103,7 +104,8 @@ struct Task {
     name: &'static str,
     /// Whether it runs only while this process leads.
     needs_lead: bool,
-    start: Box<dyn FnOnce(CancellationToken) -> BoxFuture<'static, Result<(), String>> + Send>,
+    /// Returns why it failed if it did.
+    run: BoxFuture<'static, Result<(), String>>,
 }
 
 type Prepare = Box<dyn FnOnce(Run) -> Prepared + Send>;
@@ -244,38 +246,29 @@ impl Manager {
     }
 
     /// A cache of all objects of kind `K`. There is one for each kind, whoever asks: controllers share it.
-    pub fn all<K>(&mut self) -> Cache<K>
-    where
-        K: Cached,
-        K::DynamicType: Default,
-    {
+    pub fn all<K: Cached<DynamicType: Default>>(&mut self) -> Cache<K> {
         self.caches.shared(self.client.clone(), None)
     }
 
     /// The same for one namespace.
-    pub fn namespaced<K>(&mut self, namespace: &str) -> Cache<K>
-    where
-        K: Cached,
-        K::DynamicType: Default,
-    {
+    pub fn namespaced<K: Cached<DynamicType: Default>>(&mut self, namespace: &str) -> Cache<K> {
         self.caches.shared(self.client.clone(), Some(namespace))
     }
 
     /// A cache of the metadata of all objects of kind `K`, for [`Controller::references`]. Nothing else is watched.
     pub fn metadata<K>(&mut self) -> Cache<PartialObjectMeta<K>>
     where
-        PartialObjectMeta<K>: Cached,
-        <PartialObjectMeta<K> as Resource>::DynamicType: Default,
+        PartialObjectMeta<K>: Cached<DynamicType: Default>,
     {
         self.all()
     }
 
     /// A cache of the objects of `api` that `config` selects. It has a watch of its own, which its clones share.
-    pub fn cache<K>(&mut self, api: Api<K>, config: watcher::Config) -> Cache<K>
-    where
-        K: Cached,
-        K::DynamicType: Default,
-    {
+    pub fn cache<K: Cached<DynamicType: Default>>(
+        &mut self,
+        api: Api<K>,
+        config: watcher::Config,
+    ) -> Cache<K> {
         self.cache_of(api, config, K::DynamicType::default())
     }
 
@@ -415,16 +408,15 @@ impl Manager {
         F: Future<Output = Result<(), E>> + Send + 'static,
         E: Into<BoxError>,
     {
-        let start = move |stop| -> BoxFuture<'static, Result<(), String>> {
-            Box::pin(async move {
-                let outcome = task(stop).await;
-                outcome.map_err(|error| chain::chain(&*error.into()))
-            })
+        let stop = self.stop.clone();
+        let run = async {
+            let outcome = task(stop).await;
+            outcome.map_err(|error| chain::chain(&*error.into()))
         };
         self.tasks.push(Task {
             name,
             needs_lead,
-            start: Box::new(start),
+            run: run.boxed(),
         });
     }
 
@@ -522,9 +514,8 @@ impl Manager {
         }
         let mut metrics = metrics::Server::start(&self.flags, &self.config, &self.metrics)?;
         let election = settings.map(|settings| {
-            let leads = self.metrics.leads(settings.name());
             let (config, gate) = (self.config.clone(), self.server.gate());
-            Election::start(settings, config, gate, leads, self.end)
+            Election::start(settings, config, gate, &self.metrics, self.end)
         });
         let election = election.transpose()?;
         let webhooks = std::mem::take(&mut self.webhooks);
@@ -553,9 +544,11 @@ impl Manager {
             server: self.server.clone(),
             stop: self.stop.clone(),
             grace: self.flags.graceful_shutdown_timeout,
+            running: Running::default(),
+            watching: caches,
         };
         let tasks = std::mem::take(&mut self.tasks);
-        let (outcome, election) = lead.run(controllers, tasks, caches, others).await;
+        let (outcome, election) = lead.run(controllers, tasks, others).await;
         self.stop.cancel();
         let release = OptionFuture::from(election.map(Election::release));
         let stopped = async { tokio::join!(release, server.stop(), metrics.stop()) };

@@ -11,7 +11,6 @@
 
 mod unreadable;
 
-use std::fmt::Debug;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -20,18 +19,16 @@ use futures::stream::BoxStream;
 use futures::{Stream, StreamExt};
 use http::Request;
 use kube::client::Body;
-use kube::core::DynamicResourceScope;
 use kube::runtime::events::Recorder;
 use kube::runtime::watcher::{self, Event, watcher};
 use kube::{Client, Resource};
 use prometheus_client::metrics::counter::Counter;
-use serde::de::DeserializeOwned;
 use tokio::task::JoinSet;
 use tokio::time::{Instant, sleep};
 use tower::service_fn;
 
 use crate::api_server::{ApiServer, WATCH_SECONDS, pause};
-use crate::cache::{Source, lock};
+use crate::cache::{Cached, Received, Source, lock};
 use crate::chain::chain;
 use crate::client::{api, parameter};
 use crate::metrics;
@@ -133,26 +130,21 @@ impl Watches {
 
     /// The events of a watch, which is restarted for as long as anybody listens. `note` is told of each error, and
     /// `passed` of a version: everything up to it has been shown.
-    pub(crate) fn watch<K>(
+    pub(crate) fn watch<K: Cached>(
         &self,
         selection: Selection,
         kind: &K::DynamicType,
         failing: &FailingWatches,
         note: impl Fn(&str) + Send + 'static,
         passed: impl Fn(u64) + Clone + Send + 'static,
-    ) -> BoxStream<'static, Event<K>>
-    where
-        K: Clone + Debug + DeserializeOwned + Send + 'static,
-        K: Resource<Scope = DynamicResourceScope>,
-        K::DynamicType: Clone + Send + Sync,
-    {
+    ) -> BoxStream<'static, Event<Received<K>>> {
         let state = self.state(resource::<K>(kind), failing);
         let accepted = state.clone();
         let client = watching(selection.client, move |from| {
             lock(&accepted).accepted();
             passed(from);
         });
-        let api = api::<K>(client, selection.namespace.as_deref(), kind);
+        let api = api(client, selection.namespace.as_deref(), kind);
         self.keep_going(state, watcher(api, bounded(selection.config)), note)
     }
 
@@ -171,16 +163,12 @@ impl Watches {
         }))
     }
 
-    fn keep_going<K, S>(
+    fn keep_going<K: Send + 'static>(
         &self,
         state: Arc<Mutex<WatchState>>,
-        watch: S,
+        watch: impl Stream<Item = Result<Event<K>, watcher::Error>> + Send + 'static,
         note: impl Fn(&str) + Send + 'static,
-    ) -> BoxStream<'static, Event<K>>
-    where
-        K: Send + 'static,
-        S: Stream<Item = Result<Event<K>, watcher::Error>> + Send + 'static,
-    {
+    ) -> BoxStream<'static, Event<K>> {
         let server = self.server.clone();
         let events = watch.filter_map(move |event| {
             let delay = match &event {

@@ -41,9 +41,7 @@ impl Bounded {
         inner: Box<DynBody>,
     ) -> Self {
         let bound = match kind {
-            Kind::Answer => {
-                Bound::Limit(server.clone().limit(sent, server.shared.deadline).boxed())
-            }
+            Kind::Answer => Bound::Limit(server.clone().limit(sent, server.0.deadline).boxed()),
             Kind::Watch(length) => Bound::Watch(server.open_watch(length)),
             Kind::Endless => Bound::None,
         };

@@ -220,18 +220,15 @@ impl Candidate {
         let limit = self.settings.attempt();
         let attempts = async {
             loop {
-                if self.is_stale {
-                    self.read().await?;
-                }
+                self.refresh().await?;
                 if self.record.holder() != Some(&self.identity) {
                     return Ok(false);
                 }
                 let released = self.record.released(Timestamp::now());
                 match self.write(&released).await {
-                    Ok(()) => return Ok(true),
                     // For example because somebody has added an annotation.
                     Err(kube::Error::Api(status)) if status.is_conflict() => {}
-                    Err(error) => return Err(error),
+                    written => return written.map(|()| true),
                 }
             }
         };
@@ -271,9 +268,7 @@ impl Candidate {
     }
 
     async fn try_once(&mut self) -> kube::Result<Standing> {
-        if self.is_stale {
-            self.read().await?;
-        }
+        self.refresh().await?;
         let sent = BootTime::now();
         if let Some(expires) = self.record.expires(&self.identity) {
             return Ok(Standing::HeldByOther(expires));
@@ -284,9 +279,12 @@ impl Candidate {
         Ok(Standing::Held(sent))
     }
 
-    async fn read(&mut self) -> kube::Result<()> {
-        let lease = self.api().get(&self.settings.name).await?;
-        self.see(lease);
+    /// Reads the Lease, if that is needed.
+    async fn refresh(&mut self) -> kube::Result<()> {
+        if self.is_stale {
+            let lease = self.api().get(&self.settings.name).await?;
+            self.see(lease);
+        }
         Ok(())
     }
 

@@ -5,6 +5,7 @@
 
 use super::*;
 use boot_time::BootTime;
+use prometheus_client::metrics::gauge::Gauge;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Instant;
 

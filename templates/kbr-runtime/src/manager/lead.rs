@@ -30,37 +30,32 @@ pub(super) struct Lead {
     pub(super) server: ApiServer,
     pub(super) stop: CancellationToken,
     pub(super) grace: Duration,
+    pub(super) running: Running,
+    /// Fills caches until everything has ended.
+    pub(super) watching: JoinSet<()>,
 }
 
 impl Lead {
     /// Runs `controllers` and `tasks`, at once or once this process leads, until the stop or until a controller or one
-    /// of the `others` ends. `watching` continues until everything has ended. Also returns the election that may be
-    /// left: nothing that needs the Lease runs any more.
+    /// of the `others` ends. Also returns the election that may be left: nothing that needs the Lease runs any more.
     pub(super) async fn run(
         mut self,
         mut controllers: Vec<Prepared>,
         tasks: Vec<Task>,
-        mut watching: JoinSet<()>,
         others: impl Future<Output = ManagerError>,
     ) -> (Result<(), ManagerError>, Option<Election>) {
         let mut others = pin!(others);
-        let mut running = Running::default();
-        for controller in &mut controllers {
-            if controller.is_warm {
-                watching.extend(controller.watch.take());
-            }
+        for controller in controllers.iter_mut().filter(|one| one.is_warm) {
+            self.watching.extend(controller.watch.take());
         }
-        let (leading, always): (Vec<_>, Vec<_>) = controllers
-            .into_iter()
-            .partition(|controller| controller.needs_leader);
-        let (leading_tasks, tasks): (Vec<_>, Vec<_>) =
-            tasks.into_iter().partition(|task| task.needs_lead);
-        self.start(always, tasks, &mut running, &mut watching);
+        let (leading, always) = controllers.into_iter().partition(|one| one.needs_leader);
+        let (leading_tasks, tasks) = tasks.into_iter().partition(|task| task.needs_lead);
+        self.start(always, tasks);
         let mut election = self.election.take();
         if let Some(candidate) = &mut election {
             let outcome = tokio::select! {
                 biased;
-                outcome = self.ended(&mut running, others.as_mut()) => Some(outcome),
+                outcome = self.ended(others.as_mut()) => Some(outcome),
                 won = candidate.won() => match won {
                     Ok(()) => None,
                     Err(error) => {
@@ -71,14 +66,14 @@ impl Lead {
                 },
             };
             if let Some(outcome) = outcome {
-                let finished = self.finish(running).await;
-                return (first_error(outcome, finished), election);
+                let (outcome, _) = self.finish(outcome).await;
+                return (outcome, election);
             }
         }
-        self.start(leading, leading_tasks, &mut running, &mut watching);
+        self.start(leading, leading_tasks);
         let finished = async {
-            let outcome = self.ended(&mut running, others).await;
-            (outcome, self.finish(running).await)
+            let outcome = self.ended(others).await;
+            self.finish(outcome).await
         };
         let lost = async {
             match &mut election {
@@ -86,72 +81,63 @@ impl Lead {
                 None => pending().await,
             }
         };
-        let (outcome, finished) = tokio::select! {
+        let (outcome, is_finished) = tokio::select! {
             finished = finished => finished,
             // Everything that is running is dropped at its current `await`.
             error = lost => return (Err(error), None),
         };
         // What has not ended may still write, so the Lease must then expire.
-        let election = election.filter(|_| finished.is_ok());
-        (first_error(outcome, finished), election)
+        (outcome, election.filter(|_| is_finished))
     }
 
-    fn start(
-        &self,
-        controllers: Vec<Prepared>,
-        tasks: Vec<Task>,
-        running: &mut Running,
-        watching: &mut JoinSet<()>,
-    ) {
+    fn start(&mut self, controllers: Vec<Prepared>, tasks: Vec<Task>) {
         for task in tasks {
             tracing::info!(task = task.name, "starting the task");
-            running.spawn_task(task.name, (task.start)(self.stop.clone()));
+            self.running.spawn_task(task.name, task.run);
         }
         for controller in controllers {
             tracing::info!(controller = controller.name, "starting");
-            watching.extend(controller.watch);
-            running.spawn(controller.name, controller.work);
+            self.watching.extend(controller.watch);
+            self.running.spawn(controller.name, controller.work);
         }
     }
 
     /// Waits until the stop, or until something ends that should not.
     async fn ended(
-        &self,
-        running: &mut Running,
+        &mut self,
         others: Pin<&mut impl Future<Output = ManagerError>>,
     ) -> Result<(), ManagerError> {
         tokio::select! {
             // A controller that ends because of the stop has not ended by itself.
             biased;
             () = self.stop.cancelled() => Ok(()),
-            error = running.ended() => Err(error),
+            error = self.running.ended() => Err(error),
             error = others => Err(error),
         }
     }
 
-    /// Stops `running` and waits for it within the grace period, at whose end nothing waits for the API server
-    /// any more.
-    async fn finish(&self, running: Running) -> Result<(), ManagerError> {
+    /// Stops what runs and waits for it within the grace period, at whose end nothing waits for the API server any
+    /// more. Returns the first error, and whether everything has ended.
+    async fn finish(
+        &mut self,
+        outcome: Result<(), ManagerError>,
+    ) -> (Result<(), ManagerError>, bool) {
         self.stop.cancel();
+        let running = std::mem::take(&mut self.running);
         let give_up = async {
             sleep(self.grace.mul_f64(LAST_ANSWER)).await;
             self.server.give_up();
             pending().await
         };
-        tokio::select! {
+        let finished = tokio::select! {
             finished = running.finish(self.grace) => finished,
             never = give_up => never,
+        };
+        // `outcome` is the cause, or has hidden it until now.
+        if let (Err(_), Err(error)) = (&outcome, &finished) {
+            tracing::error!(error = chain(error), "the manager did not end in time");
         }
+        let is_finished = finished.is_ok();
+        (outcome.and(finished), is_finished)
     }
-}
-
-/// The first error, which is the cause of the second, or has hidden it until now.
-fn first_error(
-    outcome: Result<(), ManagerError>,
-    finished: Result<(), ManagerError>,
-) -> Result<(), ManagerError> {
-    if let (Err(_), Err(error)) = (&outcome, &finished) {
-        tracing::error!(error = chain(error), "the manager did not end in time");
-    }
-    outcome.and(finished)
 }

@@ -8,7 +8,6 @@ use crate::BindAddress;
 use k8s_openapi::api::core::v1::ConfigMap;
 use kube::Api;
 use std::convert::Infallible;
-use std::future::ready;
 use std::time::Duration;
 use tokio::time::{sleep, timeout};
 
@@ -305,24 +304,23 @@ async fn the_lease_is_not_released_while_something_may_still_write() {
             server: ApiServer::new(Config::new("http://127.0.0.1:1".parse().unwrap())),
             stop: stop.clone(),
             grace: GRACE,
+            running: Running::default(),
+            watching: JoinSet::new(),
         };
         let stuck = prepared("stuck", pending());
         let task = Task {
             name: "sweep",
             needs_lead: true,
-            start: Box::new(move |_| {
-                Box::pin(ready(if fails {
-                    Err("no luck".to_owned())
-                } else {
-                    stop.cancel();
-                    Ok(())
-                }))
+            run: Box::pin(async move {
+                if fails {
+                    return Err("no luck".to_owned());
+                }
+                stop.cancel();
+                Ok(())
             }),
         };
 
-        let (outcome, election) = lead
-            .run(vec![stuck], vec![task], JoinSet::new(), pending())
-            .await;
+        let (outcome, election) = lead.run(vec![stuck], vec![task], pending()).await;
 
         let expected = if fails {
             "task `sweep` failed: no luck"
@@ -348,6 +346,8 @@ async fn a_lease_that_is_lost_is_not_released_and_ends_what_runs() {
         server: ApiServer::new(Config::new("http://127.0.0.1:1".parse().unwrap())),
         stop: CancellationToken::new(),
         grace: GRACE,
+        running: Running::default(),
+        watching: JoinSet::new(),
     };
     let dropped = Arc::<std::sync::atomic::AtomicBool>::default();
     let guard = Dropped(dropped.clone());
@@ -356,13 +356,10 @@ async fn a_lease_that_is_lost_is_not_released_and_ends_what_runs() {
         pending().await
     });
 
-    let ((outcome, election), ()) = tokio::join!(
-        lead.run(vec![stuck], vec![], JoinSet::new(), pending()),
-        async {
-            sleep(GRACE / 10).await;
-            won.lose();
-        }
-    );
+    let ((outcome, election), ()) = tokio::join!(lead.run(vec![stuck], vec![], pending()), async {
+        sleep(GRACE / 10).await;
+        won.lose();
+    });
     tokio::task::yield_now().await;
 
     let error = outcome.unwrap_err().to_string();
