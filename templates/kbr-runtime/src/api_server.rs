@@ -317,10 +317,11 @@ impl Kind {
         let is_set = |name| matches!(parameter(request, name), Some("true" | "1"));
         if is_set("watch") {
             let seconds = parameter(request, "timeoutSeconds");
-            return match seconds.and_then(|seconds| seconds.parse().ok()) {
-                Some(seconds) if seconds > 0 => Self::Watch(Duration::from_secs(seconds)),
-                _ => Self::Endless,
-            };
+            let seconds = seconds.and_then(|seconds| seconds.parse().ok());
+            let seconds = seconds
+                .filter(|seconds| *seconds > 0)
+                .map(Duration::from_secs);
+            return seconds.map_or(Self::Endless, Self::Watch);
         }
         if is_set("follow") || request.headers().contains_key(UPGRADE) {
             return Self::Endless;

@@ -220,10 +220,9 @@ impl Election {
 
     /// Waits until this process leads.
     pub(crate) async fn won(&mut self) -> Result<(), ManagerError> {
-        let won = self
-            .state
-            .wait_for(|state| !matches!(state, State::Waiting));
-        match won.await.map(|state| state.clone()) {
+        let is_over = |state: &State| !matches!(state, State::Waiting);
+        let state = self.state.wait_for(is_over).await;
+        match state.map(|state| state.clone()) {
             Ok(State::Leading) => Ok(()),
             _ => Err(self.lost().await),
         }

@@ -97,7 +97,7 @@ struct Registration {
     name: &'static str,
     /// How many objects it reconciles at the same time.
     workers: usize,
-    prepare: Prepare,
+    prepare: Box<dyn FnOnce(Run) -> Prepared + Send>,
 }
 
 struct Task {
@@ -107,8 +107,6 @@ struct Task {
     /// Returns why it failed if it did.
     run: BoxFuture<'static, Result<(), String>>,
 }
-
-type Prepare = Box<dyn FnOnce(Run) -> Prepared + Send>;
 
 impl Manager {
     /// Sets up logging for the process, see [`init_logging`](crate::init_logging), and creates the client.
@@ -137,10 +135,8 @@ impl Manager {
         client::install_tls_provider();
         let server = ApiServer::with_deadline(config.clone(), flags.request_timeout);
         let (webhooks, metrics) = (Webhooks::default(), Metrics::new());
-        let host = config
-            .cluster_url
-            .authority()
-            .map_or("", |host| host.as_str());
+        let host = config.cluster_url.authority();
+        let host = host.map_or("", |host| host.as_str());
         metrics.count_requests(host, server.requests());
         metrics.count_panics(&webhooks);
         Ok(Self {
@@ -564,8 +560,7 @@ impl Manager {
     fn take_controllers(&mut self, health: &mut Health, threads: &Threads) -> Vec<Prepared> {
         let controllers = std::mem::take(&mut self.controllers).into_iter();
         let controllers = controllers.map(|controller| {
-            let counts = self.metrics.controller(controller.name);
-            let queue = Queue::new(counts);
+            let queue = Queue::new(self.metrics.controller(controller.name));
             health.add(controller.name, queue.clone());
             self.metrics.watch(controller.name, queue.clone());
             let run = Run {
@@ -588,10 +583,8 @@ impl Manager {
         let recorder = self.recorder(WATCHES);
         let series = self.metrics.watches().clone();
         let watches = Watches::new(WATCHES, self.server.clone(), recorder, series);
-        let sources = controllers
-            .iter()
-            .flat_map(|controller| &controller.sources);
-        let used: HashSet<usize> = sources.map(|source| source.address()).collect();
+        let used = controllers.iter().flat_map(|one| &one.sources);
+        let used: HashSet<usize> = used.map(|source| source.address()).collect();
         let caches = std::mem::take(&mut self.caches);
         let caches = caches.all().iter();
         let wanted = caches.filter(|source| source.is_warm() || !used.contains(&source.address()));

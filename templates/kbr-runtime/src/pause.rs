@@ -135,29 +135,23 @@ impl<K: Cached> Pause<K> {
         let details = refusal.details.iter();
         let is_named = details.clone().any(|details| !details.name.is_empty());
         let mut causes = details.flat_map(|details| &details.causes);
-        let error = &refusal.message;
-        let has_no_place = match refusal.code {
+        let (code, error) = (refusal.code, &refusal.message);
+        if code == 404 && is_named {
             // The object was deleted.
-            404 if is_named => return true,
-            // The kind has no status.
-            404 => true,
-            // It has none with such conditions. This is the result of a server-side apply of a field that is not in
-            // the schema.
-            500 => error.contains("field not declared in schema"),
-            _ => false,
-        };
-        if has_no_place {
+            return true;
+        }
+        // The kind has no status, or none with such conditions, which is the result of a server-side apply of a field
+        // that is not in the schema.
+        let is_undeclared = code == 500 && error.contains("field not declared in schema");
+        if code == 404 || is_undeclared {
             self.has_no_condition.store(true, Ordering::Relaxed);
             tracing::debug!(error, "the kind has no condition Paused");
             return true;
         }
         // For example by the role, because another manager owns the field, or because this object's status
         // needs other fields as well.
-        let is_refused = match refusal.code {
-            400 | 401 | 403 | 422 => true,
-            409 => causes.any(|cause| cause.reason == "FieldManagerConflict"),
-            _ => false,
-        };
+        let is_taken = causes.any(|cause| cause.reason == "FieldManagerConflict");
+        let is_refused = matches!(code, 400 | 401 | 403 | 422) || code == 409 && is_taken;
         if is_refused {
             tracing::warn!(error, "the condition Paused is not written");
         }

@@ -23,6 +23,7 @@ use kube::runtime::events::Recorder;
 use kube::runtime::watcher::{self, Event, watcher};
 use kube::{Client, Resource};
 use prometheus_client::metrics::counter::Counter;
+use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 use tokio::time::{Instant, sleep};
 use tower::service_fn;
@@ -33,7 +34,7 @@ use crate::chain::chain;
 use crate::client::{api, parameter};
 use crate::metrics;
 
-use unreadable::Reports;
+use unreadable::{Report, WAITING};
 
 /// The pause after the first failure, as in client-go. It doubles with each further failure.
 const FIRST_PAUSE: Duration = Duration::from_millis(800);
@@ -63,7 +64,9 @@ pub(crate) struct Watches {
     server: ApiServer,
     recorder: Recorder,
     series: metrics::Watches,
-    reports: Reports,
+    /// The events about objects that cannot be read, and those of them that wait to be published.
+    reports: mpsc::Sender<Report>,
+    waiting: Arc<tokio::sync::Mutex<mpsc::Receiver<Report>>>,
 }
 
 /// Whether a watch is failing. Clones share it.
@@ -87,12 +90,14 @@ impl Watches {
         recorder: Recorder,
         series: metrics::Watches,
     ) -> Self {
+        let (reports, waiting) = mpsc::channel(WAITING);
         Self {
             controller,
             server,
             recorder,
             series,
-            reports: Reports::default(),
+            reports,
+            waiting: Arc::new(waiting.into()),
         }
     }
 
@@ -151,10 +156,9 @@ impl Watches {
     /// The state of a watch that has not failed.
     fn state(&self, what: String, failing: &FailingWatches) -> Arc<Mutex<WatchState>> {
         Arc::new(Mutex::new(WatchState {
-            controller: self.controller,
+            watches: self.clone(),
             series: self.series.failing(&what),
             what,
-            server: self.server.clone(),
             failures: 0,
             accepted: None,
             reported: None,
@@ -237,9 +241,8 @@ pub(crate) fn resource<K: Resource>(kind: &K::DynamicType) -> String {
 
 /// The state of one watch.
 struct WatchState {
-    controller: &'static str,
+    watches: Watches,
     what: String,
-    server: ApiServer,
     /// In a row: since the last event, or since the API server accepted a watch that lasted.
     failures: u32,
     /// When the API server accepted the latest watch.
@@ -273,11 +276,11 @@ impl WatchState {
         self.failing.set(true);
         self.series.set(1);
         self.failures = self.failures.saturating_add(1);
-        let (controller, watch) = (self.controller, &self.what);
+        let (controller, watch) = (self.watches.controller, &self.what);
         let error = explained(error);
         let is_due = self.reported.is_none_or(|at| at.elapsed() >= REMINDER);
         // An outage has its own log line.
-        if is_due && !delay.is_zero() && self.server.answers() {
+        if is_due && !delay.is_zero() && self.watches.server.answers() {
             tracing::warn!(
                 controller,
                 watch,
@@ -309,15 +312,9 @@ impl WatchState {
         self.failing.set(false);
         self.series.set(0);
         if std::mem::take(&mut self.is_reported) {
-            let (controller, watch) = (self.controller, &self.what);
+            let (controller, watch) = (self.watches.controller, &self.what);
             tracing::info!(controller, watch, "the watch works again");
         }
-    }
-}
-
-impl Drop for WatchState {
-    fn drop(&mut self) {
-        self.failing.set(false);
     }
 }
 

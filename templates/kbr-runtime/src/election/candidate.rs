@@ -107,8 +107,7 @@ impl Candidate {
                 Ok(Standing::Held(sent)) => return sent,
                 Ok(Standing::HeldByOther(expires)) => {
                     let holder = self.record.holder().unwrap_or("a previous holder");
-                    let why = format!("`{holder}` has the Lease");
-                    (Some(expires), why)
+                    (Some(expires), format!("`{holder}` has the Lease"))
                 }
                 Err(failure) => (None, failure.to_string()),
             };
@@ -185,10 +184,8 @@ impl Candidate {
                 return Err(format!("it was not renewed for {deadline:?}: {reason}"));
             }
             // An attempt that is dropped may still arrive. The Lease is read before it is released.
-            let attempt = stop
-                .run_until_cancelled(timeout(left, self.attempt()))
-                .await;
-            let Some(attempt) = attempt else {
+            let attempt = timeout(left, self.attempt());
+            let Some(attempt) = stop.run_until_cancelled(attempt).await else {
                 return Ok(until);
             };
             match attempt {

@@ -6,13 +6,11 @@
 //! A mistake in a schema makes all objects of a kind unreadable at once. Their events are therefore published
 //! one after the other, and only so many wait: the log and the metric still have all objects.
 
-use std::sync::Arc;
 use std::time::Duration;
 
 use k8s_openapi::api::core::v1::ObjectReference;
 use kube::Resource;
 use kube::runtime::events::{Event, EventType};
-use tokio::sync::{Mutex, mpsc};
 use tokio::time::timeout;
 
 use super::{LONGEST_PAUSE, Watches, resource};
@@ -28,31 +26,16 @@ const PATIENCE: Duration = Duration::from_secs(30);
 const LONGEST_ACTION: usize = 32;
 
 /// How many events wait to be published.
-const WAITING: usize = 1000;
+pub(super) const WAITING: usize = 1000;
 
 /// An event, and the object that it is about.
-type Report = (Event, ObjectReference);
-
-/// The events of all watches of a controller that wait to be published. Clones share them.
-#[derive(Clone)]
-pub(super) struct Reports {
-    add: mpsc::Sender<Report>,
-    waiting: Arc<Mutex<mpsc::Receiver<Report>>>,
-}
-
-impl Default for Reports {
-    fn default() -> Self {
-        let (add, waiting) = mpsc::channel(WAITING);
-        let waiting = Arc::new(Mutex::new(waiting));
-        Self { add, waiting }
-    }
-}
+pub(super) type Report = (Event, ObjectReference);
 
 impl Watches {
     /// Publishes events about objects that cannot be read, one after the other, while the API server answers. Never
     /// returns.
     pub(crate) async fn report_unreadable(&self) {
-        let mut waiting = self.reports.waiting.lock().await;
+        let mut waiting = self.waiting.lock().await;
         while let Some((event, regarding)) = waiting.recv().await {
             while !self.server.answers() {
                 self.server.answering(LONGEST_PAUSE).await;
@@ -73,8 +56,7 @@ impl Watches {
     pub(crate) fn skipped<K: Resource>(&self, kind: &K::DynamicType) -> Skipped {
         let resource = resource::<K>(kind);
         Skipped {
-            controller: self.controller,
-            reports: self.reports.clone(),
+            watches: self.clone(),
             counted: self.series.unreadable(&resource),
             resource,
             api_version: K::api_version(kind).into_owned(),
@@ -85,8 +67,7 @@ impl Watches {
 
 /// The objects of one watch that cannot be read.
 pub(crate) struct Skipped {
-    controller: &'static str,
-    reports: Reports,
+    watches: Watches,
     counted: Share,
     resource: String,
     api_version: String,
@@ -101,7 +82,7 @@ impl Skipped {
             return;
         };
         let key = Key::of_meta(&object.metadata);
-        let (controller, error) = (self.controller, &object.error);
+        let (controller, error) = (self.watches.controller, &object.error);
         tracing::error!(
             controller,
             resource = self.resource,
@@ -132,7 +113,7 @@ impl Skipped {
                 .collect(),
             secondary: None,
         };
-        if let Err(error) = self.reports.add.try_send((event, regarding)) {
+        if let Err(error) = self.watches.reports.try_send((event, regarding)) {
             let (_, regarding) = error.into_inner();
             let object = regarding.name;
             tracing::debug!(object, "event not published: too many wait");
