@@ -62,7 +62,7 @@ pub struct Controller<K: Resource> {
     predicate: Option<Hasher<K>>,
     applied: Arc<Mutex<Applied>>,
     names: Names,
-    pause: Option<Pause<K>>,
+    pause: Option<Arc<Pause<K>>>,
     concurrency: Option<u16>,
     debounce: Duration,
     timeout: Duration,
@@ -332,8 +332,8 @@ impl<K: Cached> Controller<K> {
     where
         K: Serialize,
     {
-        let pause = Pause::new(annotation);
-        let (paused, cache) = (pause.paused(), self.cache.clone());
+        let pause = Arc::new(Pause::new(annotation));
+        let (paused, cache) = (pause.clone(), self.cache.clone());
         self.subscribe(&cache, false, move |change, _, _| {
             if change.new.is_none() {
                 paused.forget(&change.key);

@@ -25,10 +25,11 @@ use serde_json::Value;
 use crate::Clock;
 use crate::cache::{Cache, Cached, Entry, Received, lock};
 use crate::chain::chain;
+use crate::client::api;
 use crate::key::Key;
 pub(crate) use apply::Applied;
 pub(crate) use names::Names;
-pub(crate) use status::Statuses;
+pub(crate) use status::{Statuses, shown};
 
 /// The object that is reconciled. It dereferences to the object, as the cache has it.
 ///
@@ -286,11 +287,7 @@ impl<K: Cached> Handle<K> {
 
     /// The objects of kind `T` in the namespace of `key`, as the cache of `T` takes them.
     fn received<T: Cached>(&self, cache: &Cache<T>, key: &Key) -> Api<Received<T>> {
-        let client = self.client();
-        match key.namespace() {
-            Some(namespace) => Api::namespaced_with(client, namespace, cache.kind()),
-            None => Api::all_with(client, cache.kind()),
-        }
+        api(self.client(), key.namespace(), cache.kind())
     }
 
     /// The unique name of an object of kind `T` in the namespace of this object.

@@ -26,7 +26,7 @@ use crate::chain::{causes, chain};
 use crate::handle::{Hand, Handle};
 use crate::key::Key;
 use crate::logging::panic_message;
-use crate::pause;
+use crate::pause::Pause;
 use crate::queue::Queue;
 use crate::random::random;
 use crate::retry;
@@ -73,7 +73,7 @@ impl Reconciler {
         hand: Arc<Hand<K>>,
         reconcile: R,
         policy: Policy<K, E>,
-        pause: Option<pause::Running<K>>,
+        pause: Option<Arc<Pause<K>>>,
     ) -> Work
     where
         K: Cached,
@@ -81,7 +81,7 @@ impl Reconciler {
         F: Future<Output = Result<Action, E>> + Send,
         E: Error + Send + 'static,
     {
-        let (reconcile, pause) = (Arc::new(reconcile), pause.map(Arc::new));
+        let reconcile = Arc::new(reconcile);
         Box::new(move |key| {
             let entry = hand.cache.entry(&key);
             if !entry.is_some_and(|entry| entry.is_readable) {
@@ -104,7 +104,7 @@ impl Reconciler {
                         return Ok(Action::await_change());
                     };
                     let object = match &pause {
-                        Some(pause) => pause.pass(object).await,
+                        Some(pause) => pause.pass(&hand, object).await,
                         None => Ok(Some(object)),
                     };
                     let object = object.map_err(|error| Failure::new(&error, None))?;

@@ -9,6 +9,18 @@ use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+impl ApiServer {
+    /// As the flags configure it by default.
+    pub(crate) fn new(config: Config) -> Self {
+        Self::with_deadline(config, crate::Flags::default().request_timeout)
+    }
+
+    /// Pretends that requests have been answered for `time`.
+    pub(crate) fn has_answered_for(&self, time: Duration) {
+        self.lock().answers_since = Instant::now().checked_sub(time);
+    }
+}
+
 const DEADLINE: Duration = Duration::from_millis(300);
 
 /// A server that responds to each request with what `answer` returns for the number of its connection

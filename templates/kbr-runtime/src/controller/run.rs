@@ -87,8 +87,6 @@ impl<K: Cached> Controller<K> {
             stop: stop.clone(),
             failing: failing.collect(),
         };
-        let pause = self.pause;
-        let pause = pause.map(|pause| pause.run(name, run.client.clone(), cache));
         let hand = Hand {
             name,
             client: run.client,
@@ -100,7 +98,7 @@ impl<K: Cached> Controller<K> {
             statuses,
             names: self.names,
         };
-        let work = reconciler.wrap(Arc::new(hand), reconcile, policy, pause);
+        let work = reconciler.wrap(Arc::new(hand), reconcile, policy, self.pause);
         let limit = match concurrency {
             0 => usize::MAX,
             limit => limit.into(),
@@ -137,12 +135,10 @@ impl<K: Cached> Controller<K> {
             name,
             needs_leader: self.needs_leader,
             is_warm: self.is_warm,
-            watch: Box::pin(async move {
-                let follow = |source: Arc<dyn Source>| source.follow(watching.clone());
-                let mut tasks: JoinSet<()> = all.into_iter().map(follow).collect();
-                tasks.spawn(async move { match watching.report_unreadable().await {} });
+            watch: Some(Box::pin(async move {
+                let _following = watching.follow(all);
                 pending().await
-            }),
+            })),
             work: Box::pin(work),
             sources: shown,
         }
@@ -154,8 +150,8 @@ pub(crate) struct Prepared {
     pub(crate) name: &'static str,
     pub(crate) needs_leader: bool,
     pub(crate) is_warm: bool,
-    /// Fills the caches. Never ends.
-    pub(crate) watch: BoxFuture<'static, ()>,
+    /// Fills the caches, unless it has begun. Never ends.
+    pub(crate) watch: Option<BoxFuture<'static, ()>>,
     /// Reconciles until the stop, then lets running reconciles finish. Returns why it ended.
     pub(crate) work: BoxFuture<'static, String>,
     pub(crate) sources: Vec<Arc<dyn Source>>,

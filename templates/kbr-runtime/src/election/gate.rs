@@ -3,9 +3,10 @@
 
 //! Decides whether a request may start.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use super::boot_time::BootTime;
+use crate::cache::lock;
 
 /// Checked before each request of the controllers' client. Clones share it.
 ///
@@ -24,15 +25,14 @@ impl Gate {
     ///
     /// [`Closed`].
     pub(crate) fn pass(&self) -> Result<(), Closed> {
-        let until = *self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        match until {
+        match *lock(&self.0) {
             Some(until) if BootTime::now() >= until => Err(Closed),
             _ => Ok(()),
         }
     }
 
     pub(super) fn open_until(&self, until: BootTime) {
-        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(until);
+        *lock(&self.0) = Some(until);
     }
 
     pub(super) fn close(&self) {

@@ -4,6 +4,8 @@
 //! Unit tests. Candidates with a real API server are tested in a project.
 
 use super::*;
+use boot_time::BootTime;
+use prometheus_client::metrics::gauge::Gauge;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Instant;
 
@@ -38,7 +40,6 @@ pub(crate) fn won() -> (Election, Won) {
         thread: Thread::spawn("leader election", end).unwrap(),
         state: receiver,
         stop: stop.clone(),
-        _takes_part: CancellationToken::new().drop_guard(),
         lease: "default/test".to_owned(),
     };
     (election, Won { state, stop })
@@ -143,18 +144,19 @@ async fn a_renewal_without_an_answer_does_not_delay_the_release() {
     let server = format!("http://{}", silent.local_addr().unwrap());
     let config = Config::new(server.parse().unwrap());
     let (stop, gate) = (CancellationToken::new(), Gate::default());
-    let timing = Timing {
+    let settings = Settings {
+        namespace: "default".to_owned(),
+        name: "test".to_owned(),
         lease_duration: Duration::from_secs(15),
         renew_deadline: Duration::from_secs(10),
         retry_period: Duration::from_millis(10),
     };
+    let attempt = settings.attempt();
     let mut candidate = Candidate {
         client: Client::try_from(config.clone()).unwrap(),
         config,
-        namespace: "default".to_owned(),
-        name: "test".to_owned(),
+        settings,
         identity: "me".to_owned(),
-        timing,
         gate,
         leads: Gauge::default(),
         state: watch::channel(State::Leading).0,
@@ -164,12 +166,12 @@ async fn a_renewal_without_an_answer_does_not_delay_the_release() {
     };
     let start = Instant::now();
 
-    let (is_kept, ()) = tokio::join!(candidate.keeps(), async {
+    let (kept, ()) = tokio::join!(candidate.keep(BootTime::now()), async {
         sleep(Duration::from_millis(200)).await;
         stop.cancel();
     });
 
-    assert!(is_kept);
+    assert!(kept.is_ok());
     // Without the stop, the attempt would take three seconds.
-    assert!(start.elapsed() < timing.attempt() / 2);
+    assert!(start.elapsed() < attempt / 2);
 }

@@ -10,9 +10,9 @@ use kube::api::{Patch, PatchParams};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use super::{Handle, hash_of};
-use crate::cache::{Cached, lock};
-use crate::key::Key;
+use super::{Hand, Handle, hash_of};
+use crate::cache::{Cached, Received, lock};
+use crate::client::api;
 use crate::reading::write_value;
 
 /// The last status of each object that was written although it seemed to differ, by uid: what was written, and what
@@ -47,18 +47,10 @@ impl<K: Cached + Serialize> Handle<K> {
         if is_first && (is_known || is_same(&shown, &wanted)) {
             return Ok(false);
         }
-        let kind = self.hand.cache.kind();
-        let patch = json!({
-            "apiVersion": K::api_version(kind),
-            "kind": K::kind(kind),
-            "metadata": { "resourceVersion": self.version() },
-            "status": wanted,
-        });
         let params = PatchParams::apply(self.hand.name).force();
-        let key = Key::of(&*self.object);
-        let api = self.received(&self.hand.cache, &key);
-        let received = api
-            .patch_status(key.name(), &params, &Patch::Apply(&patch))
+        let received = self
+            .hand
+            .apply_status(&*self.object, self.version(), &wanted, &params)
             .await?;
         let version = received.resource_version();
         if version == self.object.resource_version() && is_first {
@@ -74,8 +66,31 @@ impl<K: Cached + Serialize> Handle<K> {
     }
 }
 
+impl<K: Cached> Hand<K> {
+    /// Applies `status` to this version of the object.
+    pub(crate) async fn apply_status(
+        &self,
+        object: &K,
+        version: Option<String>,
+        status: &Value,
+        params: &PatchParams,
+    ) -> kube::Result<Received<K>> {
+        let kind = self.cache.kind();
+        let patch = json!({
+            "apiVersion": K::api_version(kind),
+            "kind": K::kind(kind),
+            "metadata": { "resourceVersion": version },
+            "status": status,
+        });
+        let namespace = object.namespace();
+        let api = api::<Received<K>>(self.client.clone(), namespace.as_deref(), kind);
+        let patch = Patch::Apply(&patch);
+        api.patch_status(&object.name_any(), params, &patch).await
+    }
+}
+
 /// The status of an object. The rest of it is not kept: it may be large.
-fn shown<K: Serialize>(object: &K) -> serde_json::Result<Value> {
+pub(crate) fn shown<K: Serialize>(object: &K) -> serde_json::Result<Value> {
     #[derive(Deserialize)]
     struct Object {
         #[serde(default)]

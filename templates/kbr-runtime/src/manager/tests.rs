@@ -9,7 +9,7 @@ use k8s_openapi::api::core::v1::ConfigMap;
 use kube::Api;
 use std::convert::Infallible;
 use std::time::Duration;
-use tokio::time::timeout;
+use tokio::time::{sleep, timeout};
 
 const GRACE: Duration = Duration::from_millis(500);
 
@@ -60,7 +60,7 @@ fn prepared(name: &'static str, work: impl Future<Output = String> + Send + 'sta
         name,
         needs_leader: true,
         is_warm: false,
-        watch: Box::pin(pending()),
+        watch: Some(Box::pin(pending())),
         work: Box::pin(work),
         sources: Vec::new(),
     }
@@ -304,22 +304,23 @@ async fn the_lease_is_not_released_while_something_may_still_write() {
             server: ApiServer::new(Config::new("http://127.0.0.1:1".parse().unwrap())),
             stop: stop.clone(),
             grace: GRACE,
+            running: Running::default(),
+            watching: JoinSet::new(),
         };
         let stuck = prepared("stuck", pending());
         let task = Task {
             name: "sweep",
             needs_lead: true,
-            start: Box::new(move |_| {
-                Box::pin(ready(if fails {
-                    Err("no luck".to_owned())
-                } else {
-                    stop.cancel();
-                    Ok(())
-                }))
+            run: Box::pin(async move {
+                if fails {
+                    return Err("no luck".to_owned());
+                }
+                stop.cancel();
+                Ok(())
             }),
         };
 
-        let (outcome, election) = lead.run(vec![stuck], vec![task], vec![], pending()).await;
+        let (outcome, election) = lead.run(vec![stuck], vec![task], pending()).await;
 
         let expected = if fails {
             "task `sweep` failed: no luck"
@@ -345,6 +346,8 @@ async fn a_lease_that_is_lost_is_not_released_and_ends_what_runs() {
         server: ApiServer::new(Config::new("http://127.0.0.1:1".parse().unwrap())),
         stop: CancellationToken::new(),
         grace: GRACE,
+        running: Running::default(),
+        watching: JoinSet::new(),
     };
     let dropped = Arc::<std::sync::atomic::AtomicBool>::default();
     let guard = Dropped(dropped.clone());
@@ -353,11 +356,10 @@ async fn a_lease_that_is_lost_is_not_released_and_ends_what_runs() {
         pending().await
     });
 
-    let ((outcome, election), ()) =
-        tokio::join!(lead.run(vec![stuck], vec![], vec![], pending()), async {
-            sleep(GRACE / 10).await;
-            won.lose();
-        });
+    let ((outcome, election), ()) = tokio::join!(lead.run(vec![stuck], vec![], pending()), async {
+        sleep(GRACE / 10).await;
+        won.lose();
+    });
     tokio::task::yield_now().await;
 
     let error = outcome.unwrap_err().to_string();

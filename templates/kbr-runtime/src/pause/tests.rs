@@ -5,8 +5,10 @@
 
 use super::*;
 use crate::api_server::ApiServer;
+use crate::handle::tests::hand;
 use crate::logging::tests::logged;
 use k8s_openapi::api::core::v1::ConfigMap;
+use kube::Client;
 use std::io::{Read, Write};
 use std::net::TcpListener;
 
@@ -57,11 +59,8 @@ fn paused(code: u16, status: serde_json::Value) -> ([bool; 2], usize, Vec<serde_
         runtime.unwrap().block_on(async {
             crate::client::install_tls_provider();
             let (client, requests) = answering(code, &status);
-            let pause = Pause::<ConfigMap>::new("example.com/paused").run(
-                "test",
-                client,
-                crate::cache::tests::empty(),
-            );
+            let pause = Pause::<ConfigMap>::new("example.com/paused");
+            let hand = hand(crate::cache::tests::empty(), client);
             let mut object = ConfigMap::default();
             object.metadata.name = Some("sample".to_owned());
             object.metadata.namespace = Some("default".to_owned());
@@ -71,7 +70,7 @@ fn paused(code: u16, status: serde_json::Value) -> ([bool; 2], usize, Vec<serde_
                 .insert("example.com/paused".to_owned(), value);
             let object = Arc::new(object);
             for failed in &mut failed {
-                match pause.pass(object.clone()).await {
+                match pause.pass(&hand, object.clone()).await {
                     Ok(object) => assert_eq!(object, None),
                     Err(_) => *failed = true,
                 }

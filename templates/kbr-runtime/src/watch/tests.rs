@@ -4,7 +4,7 @@
 //! Unit tests.
 
 use super::*;
-use crate::cache::{Received, Unreadable};
+use crate::cache::Unreadable;
 use crate::logging::tests::logged;
 use futures::stream;
 use k8s_openapi::api::apps::v1::Deployment;
@@ -131,7 +131,7 @@ async fn fails_after(address: SocketAddr, time: Duration) -> bool {
         config: watcher::Config::default(),
     };
     let failing = FailingWatches::default();
-    let events = watches.watch::<Received<ConfigMap>>(selection, &(), &failing, |_| {}, |_| {});
+    let events = watches.watch::<ConfigMap>(selection, &(), &failing, |_| {}, |_| {});
     let follow = events.for_each(|_| std::future::ready(()));
     tokio::time::timeout(time, follow).await.unwrap_err();
     FailingWatches::is_any(&[failing])

@@ -4,6 +4,7 @@
 //! Unit tests. The clocks of other machines make no difference.
 
 use super::*;
+use k8s_openapi::api::coordination::v1::LeaseSpec;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use k8s_openapi::jiff::SignedDuration;
 
