@@ -63,7 +63,7 @@ pub struct Controller<K: Resource> {
     applied: Arc<Mutex<Applied>>,
     names: Names,
     pause: Option<Arc<Pause<K>>>,
-    concurrency: Option<u16>,
+    concurrency: u16,
     debounce: Duration,
     timeout: Duration,
     sync_limit: Duration,
@@ -95,7 +95,7 @@ impl<K: Cached> Controller<K> {
             applied: Arc::default(),
             names: Names::default(),
             pause: None,
-            concurrency: None,
+            concurrency: 1,
             debounce: Duration::ZERO,
             timeout: TIMEOUT,
             sync_limit: SYNC_LIMIT,
@@ -350,14 +350,14 @@ impl<K: Cached> Controller<K> {
         self.cache.clone()
     }
 
-    /// How many objects are reconciled at the same time, each on a thread of its own if there are as many; 0 for no
-    /// limit. The default is that of `--max-concurrent-reconciles`, 1.
+    /// How many objects are reconciled at the same time, each on a thread of its own if there are as many: 1 by default,
+    /// and 0 for no limit. `--max-concurrent-reconciles` overrides it.
     ///
     /// One object is never reconciled twice at the same time.
     #[doc(alias = "MaxConcurrentReconciles")]
     #[must_use]
     pub fn concurrency(mut self, limit: u16) -> Self {
-        self.concurrency = Some(limit);
+        self.concurrency = limit;
         self
     }
 
@@ -415,9 +415,9 @@ impl<K: Cached> Controller<K> {
         self
     }
 
-    /// How many threads its reconciles need, where the code does not say how many run at the same time: `default`.
-    pub(crate) fn workers(&mut self, default: u16) -> usize {
-        match *self.concurrency.get_or_insert(default) {
+    /// How many threads its reconciles need.
+    pub(crate) fn workers(&self) -> usize {
+        match self.concurrency {
             0 => std::thread::available_parallelism().map_or(1, usize::from),
             limit => limit.into(),
         }

@@ -61,9 +61,9 @@ pub struct Flags {
     #[arg(long, value_name = "DURATION", default_value = "2s", value_parser = duration)]
     pub leader_elect_retry_period: Duration,
 
-    /// How many objects each controller reconciles at the same time, unless its code says; 0 for no limit.
-    #[arg(long, value_name = "N", default_value_t = 1)]
-    pub max_concurrent_reconciles: u16,
+    /// How many objects each controller reconciles at the same time, whatever its code says; 0 for no limit.
+    #[arg(long, value_name = "N")]
+    pub max_concurrent_reconciles: Option<u16>,
 
     /// Address of /metrics; 0 turns it off.
     #[arg(long, value_name = "ADDRESS", default_value = "0")]
@@ -160,7 +160,7 @@ impl Default for Flags {
             leader_elect_lease_duration: Duration::from_secs(15),
             leader_elect_renew_deadline: Duration::from_secs(10),
             leader_elect_retry_period: Duration::from_secs(2),
-            max_concurrent_reconciles: 1,
+            max_concurrent_reconciles: None,
             metrics_bind_address: BindAddress::Off,
             metrics_secure: true,
             metrics_cert_path: None,

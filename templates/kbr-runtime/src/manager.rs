@@ -26,7 +26,7 @@ use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 
 use crate::api_server::ApiServer;
-use crate::cache::{Cached, Caches};
+use crate::cache::{Cached, Caches, Source};
 use crate::controller::{Prepared, Run};
 use crate::election::{self, Election};
 use crate::health::Health;
@@ -344,7 +344,10 @@ impl Manager {
         E: StdError + Send + 'static,
         P: Fn(&K, &E) -> Option<Action> + Send + Sync + 'static,
     {
-        let workers = controller.workers(self.flags.max_concurrent_reconciles);
+        if let Some(limit) = self.flags.max_concurrent_reconciles {
+            controller = controller.concurrency(limit);
+        }
+        let workers = controller.workers();
         let policy = Arc::new(error_policy);
         let prepare = move |run| controller.prepare(name, reconcile, policy, run);
         self.controllers.push(Registration {

@@ -29,6 +29,7 @@ use crate::logging::panic_message;
 use crate::pause::Pause;
 use crate::queue::Queue;
 use crate::random::random;
+use crate::restless::{MANY, Restless};
 use crate::retry;
 use crate::watch::{FailingWatches, LONGEST_PAUSE};
 use crate::workers::Work;
@@ -52,6 +53,7 @@ pub(crate) struct Reconciler {
     pub(crate) stop: CancellationToken,
     /// The state of this controller's watches.
     pub(crate) failing: Arc<[FailingWatches]>,
+    pub(crate) restless: Restless,
 }
 
 /// How an attempt failed.
@@ -124,7 +126,7 @@ impl Reconciler {
     }
 
     /// Makes an attempt, unless it is not yet time for one.
-    async fn run(&self, key: &Key, attempt: BoxFuture<'_, Result<Action, Failure>>) -> Action {
+    async fn run(&self, key: &Arc<Key>, attempt: BoxFuture<'_, Result<Action, Failure>>) -> Action {
         // It would fail, and so would all later ones.
         tokio::select! {
             biased;
@@ -133,6 +135,12 @@ impl Reconciler {
         }
         if let Some(remaining) = self.backoff.remaining(key) {
             return Action::requeue(remaining);
+        }
+        if self.restless.counts(key) {
+            self.queue.counts().restless();
+            tracing::warn!(
+                "reconciled {MANY} times within a minute: something changes it each time, perhaps its own reconcile"
+            );
         }
         let start = Instant::now();
         let attempt = AssertUnwindSafe(attempt).catch_unwind();

@@ -23,6 +23,7 @@ use crate::cache::{Cached, Source, lock};
 use crate::handle::{Hand, Statuses};
 use crate::queue::Queue;
 use crate::reconciler::{Policy, Reconciler};
+use crate::restless::Restless;
 use crate::watch::Watches;
 use crate::{Action, Clock, Handle, metrics, workers};
 
@@ -44,8 +45,7 @@ impl<K: Cached> Controller<K> {
         let watches = Watches::new(name, run.server.clone(), run.recorder.clone(), run.series);
         let backoff = Backoff::new(self.first_delay, self.longest_delay);
         queue.configure(self.timeout, self.debounce);
-        let concurrency = self.concurrency.unwrap_or(1);
-        queue.counts().may_run(concurrency);
+        queue.counts().may_run(self.concurrency);
         let (cache, mut seen) = (self.cache.clone(), HashMap::new());
         let predicate = self.predicate.take();
         let (forgotten, names) = (backoff.clone(), self.names.clone());
@@ -86,6 +86,7 @@ impl<K: Cached> Controller<K> {
             queue: queue.clone(),
             stop: stop.clone(),
             failing: failing.collect(),
+            restless: Restless::new(),
         };
         let hand = Hand {
             name,
@@ -99,7 +100,7 @@ impl<K: Cached> Controller<K> {
             names: self.names,
         };
         let work = reconciler.wrap(Arc::new(hand), reconcile, policy, self.pause);
-        let limit = match concurrency {
+        let limit = match self.concurrency {
             0 => usize::MAX,
             limit => limit.into(),
         };

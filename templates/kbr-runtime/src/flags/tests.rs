@@ -56,7 +56,7 @@ fn reads_every_flag() {
     assert_eq!(flags.kubeconfig, Some(PathBuf::from("/tmp/config")));
     assert_eq!(flags.health_probe_bind_address, BindAddress::Off);
     assert!(flags.leader_elect);
-    assert_eq!(flags.max_concurrent_reconciles, 4);
+    assert_eq!(flags.max_concurrent_reconciles, Some(4));
     assert_eq!(flags.leader_election_id.as_deref(), Some("a"));
     assert_eq!(flags.leader_election_namespace.as_deref(), Some("b"));
     let timing = [
