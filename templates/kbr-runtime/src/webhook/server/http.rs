@@ -6,17 +6,16 @@
 use std::panic::AssertUnwindSafe;
 use std::time::Duration;
 
-use axum::body::Body;
-use axum::http::header::{CONTENT_TYPE, RETRY_AFTER};
-use axum::http::{HeaderValue, Method, Request, Response, StatusCode, Uri};
-use axum::response::IntoResponse;
+use ::http::header::{CONTENT_TYPE, RETRY_AFTER};
+use ::http::{HeaderValue, Method, Request, StatusCode, Uri};
 use futures::{FutureExt, StreamExt};
-use hyper::body::{Body as _, Incoming};
+use http_body_util::BodyExt;
+use hyper::body::{Body, Incoming};
 use tokio::time::{Instant, timeout_at};
 
 use super::weight::{Parsing, weight};
-use crate::http_server::{LogLimit, Peer, Unavailable};
-use crate::logging::panic_message;
+use crate::http_server::{self, Answer, Peer, Unavailable};
+use crate::logging::{LogLimit, panic_message};
 use crate::webhook::conversion::measure::LARGEST;
 use crate::webhook::{Webhook, Webhooks};
 
@@ -44,15 +43,12 @@ pub(super) async fn respond(
     peer: &Peer,
     request: Request<Incoming>,
     patience: Duration,
-) -> Response<Body> {
+) -> Answer {
     let path = request.uri().path().to_owned();
     // The panic of a defaulter or validator has already been turned into a denial.
     let answering = AssertUnwindSafe(answer(webhooks, peer, request, patience));
     let (status, reason) = match answering.catch_unwind().await {
-        Ok(Ok(review)) => {
-            let json = HeaderValue::from_static(JSON);
-            return ([(CONTENT_TYPE, json)], review).into_response();
-        }
+        Ok(Ok(review)) => return http_server::answer(StatusCode::OK, JSON, review),
         Ok(Err(refusal)) => refusal,
         Err(payload) => {
             let message = panic_message(&*payload);
@@ -61,7 +57,7 @@ pub(super) async fn respond(
         }
     };
     log_refusal(webhooks, refusals, &path, status, &reason);
-    let mut response = (status, reason).into_response();
+    let mut response = http_server::text(status, reason);
     if status == StatusCode::SERVICE_UNAVAILABLE {
         // In seconds. The API server respects it.
         let headers = response.headers_mut();
@@ -190,7 +186,7 @@ async fn read(body: Incoming, peer: &Peer, parsing: Parsing) -> Result<Vec<u8>, 
     hold(peer, least, length).await?;
     peer.receive();
     let mut review = Vec::with_capacity(length);
-    let mut chunks = Body::new(body).into_data_stream();
+    let mut chunks = body.into_data_stream();
     loop {
         let chunk = tokio::select! {
             chunk = chunks.next() => chunk,
