@@ -31,7 +31,7 @@ use crate::controller::{Prepared, Run};
 use crate::election::{self, Election};
 use crate::health::Health;
 use crate::metrics::{self, Metrics};
-use crate::probes::{Added, Probes};
+use crate::probes::{self, Added};
 use crate::queue::Queue;
 use crate::running::Running;
 use crate::watch::{Selection, Watches};
@@ -512,7 +512,7 @@ impl Manager {
         if let Some(Ok(Some(known))) = self.stop.run_until_cancelled(first).await {
             known?;
         }
-        let mut metrics = metrics::Server::start(&self.flags, &self.config, &self.metrics)?;
+        let mut metrics = metrics::start(&self.flags, &self.config, &self.metrics)?;
         let election = settings.map(|settings| {
             let (config, gate) = (self.config.clone(), self.server.gate());
             Election::start(settings, config, gate, &self.metrics, self.end)
@@ -528,7 +528,7 @@ impl Manager {
         let address = &self.flags.health_probe_bind_address;
         let checks = std::mem::take(&mut self.checks);
         let config = self.config.clone();
-        let mut probes = Probes::start(address, config, certificate, health, checks)?;
+        let mut probes = probes::start(address, config, certificate, health, checks)?;
         let caches = self.take_caches(&controllers);
         let others = async {
             tokio::select! {

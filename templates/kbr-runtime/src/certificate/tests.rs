@@ -79,7 +79,7 @@ fn files(mount: &Mount) -> Files {
 
 /// The certificate in use.
 fn current(files: &Files) -> Result<CertificateDer<'static>, String> {
-    let current = files.current.0.read().unwrap();
+    let current = files.current.0.lock().unwrap();
     current
         .as_ref()
         .map(|key| key.cert[0].clone())

@@ -5,12 +5,9 @@
 
 use super::*;
 use crate::thread::Thread;
-use axum::http::StatusCode;
-use axum::response::IntoResponse;
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::time::Instant;
-use tokio_util::sync::DropGuard;
 
 /// More than the buffers of the system take.
 const LARGE: usize = 32 << 20;
@@ -39,12 +36,7 @@ impl Served {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap();
         let stop = CancellationToken::new();
-        let served = serve(listener, None, limits, stop.clone(), respond);
-        let task = async {
-            served
-                .await
-                .map_or_else(|error| chain(&error), |()| String::new())
-        };
+        let task = serve(listener, None, limits, stop.clone(), respond);
         Self {
             address,
             _stop: stop.drop_guard(),
@@ -67,17 +59,15 @@ impl Served {
 }
 
 /// Answers `/take/<bytes>` with that many bytes, if it gets the memory for them.
-async fn respond(peer: Arc<Peer>, request: Request<Incoming>) -> Response<Body> {
+async fn respond(peer: Arc<Peer>, request: Request<Incoming>) -> Answer {
     let Some(bytes) = request.uri().path().strip_prefix("/take/") else {
-        return "ok".into_response();
+        return text(StatusCode::OK, "ok");
     };
     let bytes = bytes.parse().unwrap();
     match peer.hold(bytes).await {
-        Ok(()) => vec![b'a'; bytes].into_response(),
-        Err(Unavailable::Now) => StatusCode::SERVICE_UNAVAILABLE.into_response(),
-        Err(Unavailable::Never(most)) => {
-            (StatusCode::PAYLOAD_TOO_LARGE, most.to_string()).into_response()
-        }
+        Ok(()) => text(StatusCode::OK, vec![b'a'; bytes]),
+        Err(Unavailable::Now) => text(StatusCode::SERVICE_UNAVAILABLE, ""),
+        Err(Unavailable::Never(most)) => text(StatusCode::PAYLOAD_TOO_LARGE, most.to_string()),
     }
 }
 

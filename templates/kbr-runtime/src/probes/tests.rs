@@ -7,6 +7,7 @@ use super::*;
 use crate::api_server::ApiServer;
 use crate::metrics::Counts;
 use crate::queue::Queue;
+use crate::thread::Thread;
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::time::Instant;
@@ -193,7 +194,7 @@ fn an_address_in_use_is_named() {
     let taken = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = BindAddress::Host(taken.local_addr().unwrap().to_string());
 
-    let error = Probes::start(
+    let error = super::start(
         &address,
         config(closed()),
         None,
@@ -217,7 +218,7 @@ async fn a_server_that_cannot_go_on_says_why() {
     let health = Health::new(ApiServer::new(Config::new(
         "http://127.0.0.1:1".parse().unwrap(),
     )));
-    let mut probes = Probes::start(&address, config, None, health, Added::default()).unwrap();
+    let mut probes = super::start(&address, config, None, health, Added::default()).unwrap();
 
     let error = probes.ended().await.to_string();
     assert!(error.starts_with("the probes thread ended: "), "{error}");

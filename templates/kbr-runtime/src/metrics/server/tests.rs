@@ -7,9 +7,10 @@
 use super::*;
 use crate::BindAddress;
 use crate::certificate::tests::{Mount, Pair};
+use http::header::CONTENT_TYPE;
 use kube::Client;
 use kube::client::Body as RequestBody;
-use std::net::SocketAddr;
+use std::net::{SocketAddr, TcpListener};
 
 fn config() -> Config {
     crate::client::install_tls_provider();
@@ -36,21 +37,21 @@ async fn ask(method: &str, server: &str, path: &str) -> (StatusCode, String, Str
     let request = Request::builder().method(method).uri(path);
     let answer = client.send(request.body(RequestBody::empty()).unwrap());
     let (head, body) = answer.await.unwrap().into_parts();
-    let body = axum::body::to_bytes(Body::new(body), usize::MAX).await;
+    let body = body.collect().await.unwrap().to_bytes();
     let content_type = head.headers.get(CONTENT_TYPE);
     let content_type = content_type.map_or("", |value| value.to_str().unwrap());
-    let body = String::from_utf8(body.unwrap().to_vec()).unwrap();
+    let body = String::from_utf8(body.to_vec()).unwrap();
     (head.status, content_type.to_owned(), body)
 }
 
 fn error(flags: &Flags) -> String {
-    let error = Server::start(flags, &config(), &Metrics::new()).err();
+    let error = start(flags, &config(), &Metrics::new()).err();
     error.unwrap().to_string()
 }
 
 #[tokio::test]
 async fn without_an_address_there_is_no_server() {
-    let server = Server::start(&Flags::default(), &config(), &Metrics::new()).unwrap();
+    let server = start(&Flags::default(), &config(), &Metrics::new()).unwrap();
     assert!(server.0.is_none());
 }
 
@@ -58,7 +59,7 @@ async fn without_an_address_there_is_no_server() {
 async fn anyone_may_read_metrics_that_are_not_secure() {
     let (mut flags, address) = flags();
     flags.metrics_secure = false;
-    let server = Server::start(&flags, &config(), &Metrics::new()).unwrap();
+    let server = start(&flags, &config(), &Metrics::new()).unwrap();
     let url = format!("http://{address}");
 
     let (status, content_type, body) = ask("GET", &url, "/metrics").await;
@@ -78,24 +79,24 @@ async fn anyone_may_read_metrics_that_are_not_secure() {
 async fn a_scraper_that_asks_for_protobuf_gets_it() {
     let (mut flags, address) = flags();
     flags.metrics_secure = false;
-    let _server = Server::start(&flags, &config(), &Metrics::new()).unwrap();
+    let _server = start(&flags, &config(), &Metrics::new()).unwrap();
     let config = Config::new(format!("http://{address}").parse().unwrap());
     let client = Client::try_from(config).unwrap();
     let request = Request::get("/metrics").header(http::header::ACCEPT, native::PROTOBUF);
     let answer = client.send(request.body(RequestBody::empty()).unwrap());
     let (head, body) = answer.await.unwrap().into_parts();
-    let body = axum::body::to_bytes(Body::new(body), usize::MAX).await;
+    let body = body.collect().await.unwrap().to_bytes();
 
     assert_eq!(head.status, StatusCode::OK);
     assert_eq!(head.headers[CONTENT_TYPE], native::PROTOBUF);
     // The length of a family, its name as field 1, and that name's length.
-    assert_eq!(body.unwrap()[1..3], [0x0a, 34]);
+    assert_eq!(body[1..3], [0x0a, 34]);
 }
 
 #[tokio::test]
 async fn a_client_without_a_token_gets_nothing_over_https() {
     let (flags, address) = flags();
-    let _server = Server::start(&flags, &config(), &Metrics::new()).unwrap();
+    let _server = start(&flags, &config(), &Metrics::new()).unwrap();
     let url = format!("https://{address}");
 
     let (status, _, body) = ask("GET", &url, "/metrics").await;
@@ -163,7 +164,7 @@ async fn a_certificate_that_changes_is_shown_to_the_next_connection() {
     mount.swap(&first);
     flags.metrics_cert_path = Some(mount.folder.clone());
     let metrics = Metrics::new();
-    let _server = Server::start(&flags, &config(), &metrics).unwrap();
+    let _server = start(&flags, &config(), &metrics).unwrap();
     // Whether a client that trusts only this certificate is answered.
     let shows = async |pair: &Pair| {
         let mut config = Config::new(format!("https://{address}").parse().unwrap());
@@ -195,7 +196,7 @@ async fn a_certificate_that_changes_is_shown_to_the_next_connection() {
 async fn the_log_level_page_is_not_public() {
     let (mut flags, address) = flags();
     flags.metrics_secure = false;
-    let _server = Server::start(&flags, &config(), &Metrics::new()).unwrap();
+    let _server = start(&flags, &config(), &Metrics::new()).unwrap();
     let answer = ask("PUT", &format!("http://{address}"), "/log-level").await;
     assert_eq!(answer.0, StatusCode::NOT_FOUND);
 }

@@ -6,17 +6,16 @@
 use std::panic::AssertUnwindSafe;
 use std::time::Duration;
 
-use axum::body::Body;
-use axum::http::header::{CONTENT_TYPE, RETRY_AFTER};
-use axum::http::{Method, Request, Response, StatusCode, Uri};
-use axum::response::IntoResponse;
+use ::http::header::{CONTENT_TYPE, RETRY_AFTER};
+use ::http::{HeaderValue, Method, Request, StatusCode, Uri};
 use futures::{FutureExt, TryStreamExt};
+use http_body_util::BodyExt;
 use hyper::body::{Body as _, Incoming};
 use tokio::time::{Instant, timeout_at};
 
 use super::weight::{Parsing, weight};
-use crate::http_server::{LogLimit, Peer, Unavailable};
-use crate::logging::panic_message;
+use crate::http_server::{self, Answer, Peer, Unavailable};
+use crate::logging::{LogLimit, panic_message};
 use crate::webhook::conversion::measure::LARGEST;
 use crate::webhook::{Webhook, Webhooks};
 
@@ -44,14 +43,12 @@ pub(super) async fn respond(
     peer: &Peer,
     request: Request<Incoming>,
     patience: Duration,
-) -> Response<Body> {
+) -> Answer {
     let path = request.uri().path().to_owned();
     // The panic of a defaulter or validator has already been turned into a denial.
     let answering = AssertUnwindSafe(answer(webhooks, peer, request, patience));
     let (status, reason) = match answering.catch_unwind().await {
-        Ok(Ok(review)) => {
-            return ([(CONTENT_TYPE, JSON)], review).into_response();
-        }
+        Ok(Ok(review)) => return http_server::answer(StatusCode::OK, JSON, review),
         Ok(Err(refusal)) => refusal,
         Err(payload) => {
             let message = panic_message(&*payload);
@@ -60,9 +57,13 @@ pub(super) async fn respond(
         }
     };
     log_refusal(webhooks, refusals, &path, status, &reason);
-    // In seconds. The API server respects it.
-    let retry = (status == StatusCode::SERVICE_UNAVAILABLE).then_some([(RETRY_AFTER, "1")]);
-    (status, retry, reason).into_response()
+    let mut response = http_server::text(status, reason);
+    if status == StatusCode::SERVICE_UNAVAILABLE {
+        // In seconds. The API server respects it.
+        let headers = response.headers_mut();
+        headers.insert(RETRY_AFTER, HeaderValue::from_static("1"));
+    }
+    response
 }
 
 /// Whoever reaches the port can cause such lines: see [`Refusals`].
@@ -169,12 +170,12 @@ async fn read(body: Incoming, peer: &Peer, parsing: Parsing) -> Result<Vec<u8>, 
     hold(peer, least, length).await?;
     peer.receive();
     let mut review = Vec::with_capacity(length);
-    let mut chunks = Body::new(body).into_data_stream();
+    let mut chunks = body.into_data_stream();
     let receive = async {
         while let Some(chunk) = chunks.try_next().await? {
             review.extend_from_slice(&chunk);
         }
-        Ok::<_, axum::Error>(())
+        Ok::<_, hyper::Error>(())
     };
     let received = tokio::select! {
         received = receive => received,

@@ -125,7 +125,7 @@ fn refused_requests_do_not_fill_the_log() {
     let refusals = http::Refusals::default();
     let webhooks = webhooks();
     let refuse = |path: &str, status: u16, reason: &str| {
-        let status = axum::http::StatusCode::from_u16(status).unwrap();
+        let status = ::http::StatusCode::from_u16(status).unwrap();
         http::log_refusal(&webhooks, &refusals, path, status, reason);
     };
     let lines = logged("info".into(), || {
@@ -309,7 +309,7 @@ fn a_client_that_refuses_the_certificate_is_logged() {
     mount.swap(&pair);
     let flags = flags(&mount);
     let stop = CancellationToken::new();
-    let listener = listen(&flags).unwrap();
+    let listener = listen(&flags).unwrap().unwrap();
     let files = Files::new(
         "webhooks",
         &mount.folder,
