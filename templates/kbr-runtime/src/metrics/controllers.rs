@@ -35,6 +35,7 @@ pub(super) struct Controllers {
     terminal_errors: Family<Labels<1>, Counter>,
     panics: Family<Labels<1>, Counter>,
     timeouts: Family<Labels<1>, Counter>,
+    restless: Family<Labels<1>, Counter>,
     seconds: Family<Labels<1>, Histogram>,
     most: Family<Labels<1>, Gauge>,
     adds: Family<Labels<2>, Counter>,
@@ -72,6 +73,10 @@ impl Controllers {
             timeouts: table.add(
                 "controller_runtime_reconcile_timeouts_total",
                 "Reconciles that took longer than they may",
+            ),
+            restless: table.add(
+                "kbr_restless_objects_total",
+                "Objects that were reconciled 600 times within a minute",
             ),
             seconds: table.register(
                 "controller_runtime_reconcile_time_seconds",
@@ -136,6 +141,7 @@ impl Controllers {
             terminal_errors: self.terminal_errors.get_or_create_owned(&label),
             panics: self.panics.get_or_create_owned(&label),
             timeouts: self.timeouts.get_or_create_owned(&label),
+            restless: self.restless.get_or_create_owned(&label),
             seconds: self.seconds.get_or_create_owned(&label),
             most: self.most.get_or_create_owned(&label),
             adds: self.adds.get_or_create_owned(&queue),
@@ -189,6 +195,7 @@ struct Handles {
     terminal_errors: Counter,
     panics: Counter,
     timeouts: Counter,
+    restless: Counter,
     seconds: Histogram,
     most: Gauge,
     adds: Counter,
@@ -246,6 +253,11 @@ impl Counts {
     /// It took longer than it may. [`Counts::failed`] counts it, too.
     pub(crate) fn timed_out(&self) {
         self.0.timeouts.inc();
+    }
+
+    /// An object is reconciled again and again.
+    pub(crate) fn restless(&self) {
+        self.0.restless.inc();
     }
 
     /// This many objects were added to the queue.

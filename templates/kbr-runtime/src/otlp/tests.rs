@@ -54,6 +54,7 @@ async fn reconcile(failures: usize) {
             queue: Queue::new(Counts::unread()),
             stop: CancellationToken::new(),
             failing: Arc::new([FailingWatches::default()]),
+            restless: crate::restless::Restless::new(),
         };
         let api = api.clone();
         let reconcile = move |_| {

@@ -30,6 +30,7 @@ fn reconciler(backoff: &Backoff) -> Reconciler {
         queue: Queue::new(Counts::unread()),
         stop: CancellationToken::new(),
         failing: Arc::new([FailingWatches::default()]),
+        restless: crate::restless::Restless::new(),
     }
 }
 

@@ -8,9 +8,7 @@ use super::*;
 /// How often the object becomes restless by so many reconciles.
 fn told(restless: &Restless, name: &str, reconciles: u32) -> usize {
     let object = Arc::new(Key::new(None, name.to_owned()));
-    (0..reconciles)
-        .filter(|_| restless.counts(&object))
-        .count()
+    (0..reconciles).filter(|_| restless.counts(&object)).count()
 }
 
 #[tokio::test(start_paused = true)]
