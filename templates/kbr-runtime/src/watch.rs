@@ -103,8 +103,7 @@ impl Watches {
 
     /// Fills the caches of `sources`, and publishes events about objects that cannot be read, until the result is
     /// dropped.
-    pub(crate) fn follow(&self, sources: impl IntoIterator<Item = Arc<dyn Source>>) -> JoinSet<()> {
-        let sources = sources.into_iter();
+    pub(crate) fn follow(&self, sources: impl Iterator<Item = Arc<dyn Source>>) -> JoinSet<()> {
         let mut tasks: JoinSet<()> = sources.map(|source| source.follow(self.clone())).collect();
         if !tasks.is_empty() {
             let watches = self.clone();
