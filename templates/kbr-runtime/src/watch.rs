@@ -64,7 +64,7 @@ pub(crate) struct Watches {
     server: ApiServer,
     recorder: Recorder,
     series: metrics::Watches,
-    /// The events about objects that cannot be read, and those of them that wait to be published.
+    /// Takes the events about objects that cannot be read, which then wait to be published.
     reports: mpsc::Sender<Report>,
     waiting: Arc<tokio::sync::Mutex<mpsc::Receiver<Report>>>,
 }
