@@ -15,7 +15,7 @@
 mod body;
 
 use std::cell::Cell;
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 use std::error::Error as StdError;
 use std::mem;
 use std::sync::{Arc, Mutex, MutexGuard};
@@ -62,13 +62,15 @@ const QUESTION: Duration = Duration::from_secs(1);
 /// How much longer than the requested time a watch may be silent: the server ends it before that.
 const SLACK: Duration = Duration::from_secs(60);
 
-/// Why a request was given up.
+/// Why a request was given up, or not sent.
 #[derive(Clone, Copy, Debug, thiserror::Error)]
 enum Unanswered {
     #[error("no answer within {0:?}")]
     InTime(Duration),
     #[error("the process ends, and does not wait for an answer")]
     AtTheEnd,
+    #[error("this process no longer leads")]
+    NotLeading,
 }
 
 /// The known state of the API server. Clones share it.
@@ -97,9 +99,8 @@ struct State {
     answers_since: Option<Instant>,
     /// Since when requests have not been answered, and the latest reason.
     failing: Option<(Instant, String)>,
-    /// The open watches.
-    watches: HashMap<u64, Watch>,
-    next_watch: u64,
+    /// The open watches, by a number of their own.
+    watches: BTreeMap<u64, Watch>,
 }
 
 impl State {
@@ -194,8 +195,7 @@ impl ApiServer {
         let mut answers = self.0.answers.subscribe();
         let mut reported: Option<Instant> = None;
         loop {
-            let failing = self.lock().failing.clone();
-            let Some((since, error)) = failing else {
+            let Some((since, error)) = self.lock().failing.clone() else {
                 if reported.take().is_some() {
                     tracing::info!("the API server answers again");
                 }
@@ -247,11 +247,14 @@ impl ApiServer {
     }
 
     /// Whether a request may be sent.
-    fn pass(&self) -> Result<(), BoxError> {
+    fn pass(&self) -> Result<(), Unanswered> {
         if self.0.end.is_cancelled() {
-            return Err(Unanswered::AtTheEnd.into());
+            Err(Unanswered::AtTheEnd)
+        } else if !self.0.gate.is_open() {
+            Err(Unanswered::NotLeading)
+        } else {
+            Ok(())
         }
-        Ok(self.0.gate.pass()?)
     }
 
     /// Waits until a request that was sent at `sent` must be given up, and returns why.
@@ -276,8 +279,8 @@ impl ApiServer {
 
     fn open_watch(&self, bound: Duration) -> u64 {
         let mut state = self.lock();
-        let id = state.next_watch;
-        state.next_watch += 1;
+        let last = state.watches.last_key_value();
+        let id = last.map_or(0, |(id, _)| id + 1);
         let last_seen = Instant::now();
         state.watches.insert(id, Watch { last_seen, bound });
         id
@@ -317,11 +320,10 @@ impl Kind {
         let is_set = |name| matches!(parameter(request, name), Some("true" | "1"));
         if is_set("watch") {
             let seconds = parameter(request, "timeoutSeconds");
-            let seconds = seconds.and_then(|seconds| seconds.parse().ok());
-            let seconds = seconds
-                .filter(|seconds| *seconds > 0)
-                .map(Duration::from_secs);
-            return seconds.map_or(Self::Endless, Self::Watch);
+            return match seconds.and_then(|seconds| seconds.parse().ok()) {
+                Some(seconds) if seconds > 0 => Self::Watch(Duration::from_secs(seconds)),
+                _ => Self::Endless,
+            };
         }
         if is_set("follow") || request.headers().contains_key(UPGRADE) {
             return Self::Endless;

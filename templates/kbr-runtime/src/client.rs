@@ -33,8 +33,7 @@ pub async fn ask_readiness(client: &Client) -> kube::Result<()> {
 pub(crate) fn parameter<'a, B>(request: &'a Request<B>, name: &str) -> Option<&'a str> {
     let query = request.uri().query().unwrap_or_default();
     let mut pairs = query.split('&').filter_map(|pair| pair.split_once('='));
-    let pair = pairs.find(|(other, _)| *other == name);
-    pair.map(|(_, value)| value)
+    pairs.find_map(|(other, value)| (other == name).then_some(value))
 }
 
 /// The objects in that namespace, or all of them.

@@ -252,10 +252,9 @@ impl Election {
 /// What runs is dropped at its next `await`, which code that blocks its thread never reaches. This thread is
 /// not blocked by it.
 async fn fence(left: &CancellationToken, after: Duration, end: Option<fn()>) {
-    let Some(end) = end else {
-        return;
-    };
-    if left.run_until_cancelled(sleep(after)).await.is_some() {
+    if let Some(end) = end
+        && left.run_until_cancelled(sleep(after)).await.is_some()
+    {
         tracing::error!("the process has not ended after it lost the Lease: ending at once");
         end();
     }

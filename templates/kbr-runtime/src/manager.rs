@@ -230,10 +230,9 @@ impl Manager {
     ///
     /// The role must allow `create` and `patch` on `events` in the API group `events.k8s.io`.
     pub fn recorder(&mut self, controller: &str) -> Recorder {
-        let client = &self.client;
         let recorder = self.recorders.entry(controller.to_owned());
-        let recorder = recorder.or_insert_with(|| Recorder::new(client.clone(), controller.into()));
-        recorder.clone()
+        let new = || Recorder::new(self.client.clone(), controller.into());
+        recorder.or_insert_with(new).clone()
     }
 
     /// A token that is cancelled when the manager stops. Cancel it yourself to stop the manager.
@@ -261,11 +260,10 @@ impl Manager {
     }
 
     /// A cache of the objects of `api` that `config` selects. It has a watch of its own, which its clones share.
-    pub fn cache<K: Cached<DynamicType: Default>>(
-        &mut self,
-        api: Api<K>,
-        config: watcher::Config,
-    ) -> Cache<K> {
+    pub fn cache<K>(&mut self, api: Api<K>, config: watcher::Config) -> Cache<K>
+    where
+        K: Cached<DynamicType: Default>,
+    {
         self.cache_of(api, config, K::DynamicType::default())
     }
 

@@ -132,11 +132,10 @@ impl<K: Cached> Pause<K> {
 
     /// Whether a later attempt would be refused as well.
     fn is_final(&self, refusal: &Status) -> bool {
-        let details = refusal.details.iter();
-        let is_named = details.clone().any(|details| !details.name.is_empty());
-        let mut causes = details.flat_map(|details| &details.causes);
+        let mut details = refusal.details.iter();
+        let mut causes = details.clone().flat_map(|details| &details.causes);
         let (code, error) = (refusal.code, &refusal.message);
-        if code == 404 && is_named {
+        if code == 404 && details.any(|details| !details.name.is_empty()) {
             // The object was deleted.
             return true;
         }

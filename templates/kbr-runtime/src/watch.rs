@@ -64,7 +64,7 @@ pub(crate) struct Watches {
     server: ApiServer,
     recorder: Recorder,
     series: metrics::Watches,
-    /// The events about objects that cannot be read, and those of them that wait to be published.
+    /// Takes the events about objects that cannot be read, which then wait to be published.
     reports: mpsc::Sender<Report>,
     waiting: Arc<tokio::sync::Mutex<mpsc::Receiver<Report>>>,
 }
@@ -103,8 +103,7 @@ impl Watches {
 
     /// Fills the caches of `sources`, and publishes events about objects that cannot be read, until the result is
     /// dropped.
-    pub(crate) fn follow(&self, sources: impl IntoIterator<Item = Arc<dyn Source>>) -> JoinSet<()> {
-        let sources = sources.into_iter();
+    pub(crate) fn follow(&self, sources: impl Iterator<Item = Arc<dyn Source>>) -> JoinSet<()> {
         let mut tasks: JoinSet<()> = sources.map(|source| source.follow(self.clone())).collect();
         if !tasks.is_empty() {
             let watches = self.clone();

@@ -137,7 +137,7 @@ impl<K: Cached> Controller<K> {
             needs_leader: self.needs_leader,
             is_warm: self.is_warm,
             watch: Some(Box::pin(async move {
-                let _following = watching.follow(all);
+                let _following = watching.follow(all.into_iter());
                 pending().await
             })),
             work: Box::pin(work),

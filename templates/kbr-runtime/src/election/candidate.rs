@@ -360,6 +360,5 @@ async fn refusal<T>(
 
 /// A random number from 0 to 1.
 fn chance() -> f64 {
-    let random = u32::try_from(random() >> 32).unwrap_or_default();
-    f64::from(random) / f64::from(u32::MAX)
+    random() as f64 / u64::MAX as f64
 }

@@ -15,20 +15,10 @@ use crate::cache::lock;
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Gate(Arc<Mutex<Option<BootTime>>>);
 
-/// This process no longer leads.
-#[derive(Debug, thiserror::Error)]
-#[error("this process no longer leads")]
-pub(crate) struct Closed;
-
 impl Gate {
-    /// # Errors
-    ///
-    /// [`Closed`].
-    pub(crate) fn pass(&self) -> Result<(), Closed> {
-        match *lock(&self.0) {
-            Some(until) if BootTime::now() >= until => Err(Closed),
-            _ => Ok(()),
-        }
+    /// Whether a request may start.
+    pub(crate) fn is_open(&self) -> bool {
+        lock(&self.0).is_none_or(|until| BootTime::now() < until)
     }
 
     pub(super) fn open_until(&self, until: BootTime) {

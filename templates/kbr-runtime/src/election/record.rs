@@ -78,10 +78,8 @@ impl Record {
         let seconds = duration.as_secs() + u64::from(duration.subsec_nanos() > 0);
         let mut lease = self.lease.clone();
         let spec = lease.spec.get_or_insert_default();
-        if !is_renewal {
-            spec.acquire_time = None;
-        }
-        spec.acquire_time.get_or_insert(MicroTime(now));
+        let acquired = spec.acquire_time.take().filter(|_| is_renewal);
+        spec.acquire_time = acquired.or(Some(MicroTime(now)));
         spec.renew_time = Some(MicroTime(now));
         spec.holder_identity = Some(identity.to_owned());
         spec.lease_duration_seconds = Some(i32::try_from(seconds).unwrap_or(i32::MAX));

@@ -114,8 +114,7 @@ impl Skipped {
             secondary: None,
         };
         if let Err(error) = self.watches.reports.try_send((event, regarding)) {
-            let (_, regarding) = error.into_inner();
-            let object = regarding.name;
+            let object = error.into_inner().1.name;
             tracing::debug!(object, "event not published: too many wait");
         }
     }
