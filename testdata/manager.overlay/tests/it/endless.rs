@@ -48,7 +48,9 @@ async fn a_reconcile_that_never_returns_is_dropped_and_counted_and_the_only_work
     let scrape = || {
         let address = address.clone();
         async move {
-            let (_, text) = spawn_blocking(move || get(&address, "/metrics")).await.unwrap();
+            let (_, text) = spawn_blocking(move || get(&address, "/metrics"))
+                .await
+                .unwrap();
             let name = r#"controller_runtime_reconcile_timeouts_total{controller="endless"}"#;
             sample(&text, name).unwrap()
         }
@@ -90,7 +92,11 @@ async fn healthz_names_the_controller_whose_only_worker_is_blocked_for_longer_th
     let running = Running::start(manager);
     let healthz = || {
         let address = address.clone();
-        async move { spawn_blocking(move || get(&address, "/healthz")).await.unwrap() }
+        async move {
+            spawn_blocking(move || get(&address, "/healthz"))
+                .await
+                .unwrap()
+        }
     };
 
     // For a minute longer than a reconcile may take, it may still end.
