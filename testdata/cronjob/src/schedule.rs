@@ -118,6 +118,19 @@ impl Schedule {
             Rule::Calendar(calendar) => calendar.next(after),
         }
     }
+
+    /// The time up to which all runs count as done at `now`, if the last one is recorded for a later time: `now`, or
+    /// the end of an interval before it, so that the next ones end when they would have ended.
+    pub fn done(&self, recorded: Timestamp, now: Timestamp) -> Option<Timestamp> {
+        match &self.0 {
+            Rule::Every(interval) => {
+                let ahead = recorded.as_second() - now.as_second();
+                let intervals = (ahead - 1) / interval.as_secs() + 1;
+                seconds_later(recorded, -intervals.checked_mul(interval.as_secs())?)
+            }
+            Rule::Calendar(_) => whole_second(now),
+        }
+    }
 }
 
 impl Calendar {

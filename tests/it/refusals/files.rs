@@ -135,14 +135,15 @@ error: `.clippy.toml` already exists with different content
        `third_party/kbr-runtime/src/handle/status.rs` already exists with different content
        `third_party/kbr-runtime/src/health.rs` already exists with different content
        `third_party/kbr-runtime/src/http_server.rs` already exists with different content
-       `third_party/kbr-runtime/src/http_server/log_limit.rs` already exists with different content
        `third_party/kbr-runtime/src/http_server/metered.rs` already exists with different content
        `third_party/kbr-runtime/src/http_server/peer.rs` already exists with different content
        `third_party/kbr-runtime/src/internal.rs` already exists with different content
        `third_party/kbr-runtime/src/key.rs` already exists with different content
        `third_party/kbr-runtime/src/lib.rs` already exists with different content
        `third_party/kbr-runtime/src/logging.rs` already exists with different content
+       `third_party/kbr-runtime/src/logging/log_limit.rs` already exists with different content
        `third_party/kbr-runtime/src/manager.rs` already exists with different content
+       `third_party/kbr-runtime/src/manager/lead.rs` already exists with different content
        `third_party/kbr-runtime/src/metrics.rs` already exists with different content
        `third_party/kbr-runtime/src/metrics/access.rs` already exists with different content
        `third_party/kbr-runtime/src/metrics/cache.rs` already exists with different content
@@ -162,8 +163,10 @@ error: `.clippy.toml` already exists with different content
        `third_party/kbr-runtime/src/random.rs` already exists with different content
        `third_party/kbr-runtime/src/reading.rs` already exists with different content
        `third_party/kbr-runtime/src/reading/place.rs` already exists with different content
+       `third_party/kbr-runtime/src/reading/skeleton.rs` already exists with different content
        `third_party/kbr-runtime/src/reconciler.rs` already exists with different content
        `third_party/kbr-runtime/src/referenced.rs` already exists with different content
+       `third_party/kbr-runtime/src/restless.rs` already exists with different content
        `third_party/kbr-runtime/src/retry.rs` already exists with different content
        `third_party/kbr-runtime/src/running.rs` already exists with different content
        `third_party/kbr-runtime/src/signals.rs` already exists with different content
@@ -190,6 +193,7 @@ error: `.clippy.toml` already exists with different content
        `third_party/kbr-runtime/src/webhook/field.rs` already exists with different content
        `third_party/kbr-runtime/src/webhook/field/path.rs` already exists with different content
        `third_party/kbr-runtime/src/webhook/patch.rs` already exists with different content
+       `third_party/kbr-runtime/src/webhook/review.rs` already exists with different content
        `third_party/kbr-runtime/src/webhook/server.rs` already exists with different content
        `third_party/kbr-runtime/src/webhook/server/http.rs` already exists with different content
        `third_party/kbr-runtime/src/webhook/server/weight.rs` already exists with different content

@@ -69,7 +69,11 @@ async fn start(client: &Client, cronjob: &CronJob) -> kube::Result<()> {
     let job = jobs.create(&PostParams::default(), &job).await?;
     let time = now.strftime("%Y-%m-%dT%H:%M:%SZ").to_string();
     let generation = cronjob.metadata.generation;
-    let conditions = [("Available", "True"), ("Progressing", "True"), ("Degraded", "False")];
+    let conditions = [
+        ("Available", "True"),
+        ("Progressing", "True"),
+        ("Degraded", "False"),
+    ];
     let conditions = conditions.map(|(type_, status)| {
         json!({
             "type": type_,
@@ -98,7 +102,10 @@ async fn start(client: &Client, cronjob: &CronJob) -> kube::Result<()> {
         type_: EventType::Normal,
         reason: "Started".to_owned(),
         action: "Reconcile".to_owned(),
-        note: Some(format!("created Job {} for the run of {now}", job.name_any())),
+        note: Some(format!(
+            "created Job {} for the run of {now}",
+            job.name_any()
+        )),
         secondary: Some(job.object_ref(&())),
     };
     let regarding = cronjob.object_ref(&());

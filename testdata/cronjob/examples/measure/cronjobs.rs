@@ -8,10 +8,10 @@
 
 use std::time::Duration;
 
-use crate::{Result, bare};
 use crate::cluster::{Answers, Cluster, answers, since};
 use crate::process::{Subject, Usage};
 use crate::table::{print, print_answers};
+use crate::{Result, bare};
 
 /// What operators of CronJobs write. The API server itself never requests them.
 const RESOURCES: [&str; 3] = ["cronjobs", "events", "jobs"];

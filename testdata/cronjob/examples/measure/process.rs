@@ -41,7 +41,11 @@ impl Subject {
                 }));
             } else {
                 let (binary, flags) = (binary.clone(), Vec::new());
-                all.push(Self { binary, name, flags });
+                all.push(Self {
+                    binary,
+                    name,
+                    flags,
+                });
             }
         }
         Ok(all)

@@ -76,7 +76,10 @@ pub async fn scale(numbers: &[u32], subjects: &[Subject]) -> Result<()> {
             rows.push((name, measure(subject, number).await?));
         }
     }
-    print(COLUMNS, rows.iter().map(|(name, (values, _))| (name, values)));
+    print(
+        COLUMNS,
+        rows.iter().map(|(name, (values, _))| (name, values)),
+    );
     for (name, (_, watches)) in rows {
         println!("\nWatches opened by the first replica of {name}:");
         for (resource, number) in watches {
@@ -87,10 +90,7 @@ pub async fn scale(numbers: &[u32], subjects: &[Subject]) -> Result<()> {
 }
 
 /// The figures of the columns, and the number of watches of each resource.
-async fn measure(
-    subject: &Subject,
-    number: u32,
-) -> Result<([f64; 10], BTreeMap<String, usize>)> {
+async fn measure(subject: &Subject, number: u32) -> Result<([f64; 10], BTreeMap<String, usize>)> {
     let env = start(builder().without_webhooks())?;
     let namespace = env.namespace().await;
     let leases = Api::namespaced(env.admin(), &namespace);

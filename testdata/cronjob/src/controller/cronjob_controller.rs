@@ -35,6 +35,9 @@ type Object = v1::CronJob;
 /// The name of the controller in logs and events, and in `managedFields` of what it applies.
 const NAME: &str = "cronjob";
 
+/// How many CronJobs are reconciled at the same time, as in kube-controller-manager: many are due in the same second.
+const WORKERS: u16 = 5;
+
 /// How long to wait for the watch to catch up.
 const A_MOMENT: Duration = Duration::from_secs(1);
 
@@ -125,6 +128,7 @@ pub fn register(manager: &mut Manager) {
     jobs.slim(|job| job.spec = None);
     let controller = Controller::new(manager.all::<Object>())
         .owns(jobs)
+        .concurrency(WORKERS)
         .reconcile_all_on(manager.clock().changes());
     manager.add(NAME, controller, reconcile);
 }

@@ -125,13 +125,16 @@ fn new_status(object: &Object, now: Timestamp) -> Option<v1::TaskStatus> {
     let generation = object.metadata.generation;
     let mut new = old.clone();
     new.observed_generation = generation;
-    let ready = conditions::new(
+    let mut ready = conditions::new(
         READY,
         ConditionStatus::Unknown,
         "NotImplemented",
         generation,
         now,
     );
+    if object.spec.restless {
+        ready.message = format!("after version {:?}", object.metadata.resource_version);
+    }
     conditions::set(&mut new.conditions, ready);
     (new != old).then_some(new)
 }

@@ -10,6 +10,7 @@
 mod api_server;
 mod bad_input;
 mod election;
+mod endless;
 mod environment;
 mod events;
 mod fault_proxy;

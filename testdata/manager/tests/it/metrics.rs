@@ -28,7 +28,7 @@ fn names(scrape: &str) -> Vec<&str> {
 
 /// The series of controller-runtime 0.24 for an operator with one controller and without webhooks, except
 /// Go's own metrics, and those of the watch. The controller is named `task`.
-const NAMES: [&str; 34] = [
+const NAMES: [&str; 36] = [
     r#"certwatcher_read_certificate_errors_total"#,
     r#"certwatcher_read_certificate_total"#,
     r#"controller_runtime_active_workers{controller="task"}"#,
@@ -48,6 +48,7 @@ const NAMES: [&str; 34] = [
     r#"kbr_cache_panics_total{resource="tasks.probe.example.com"}"#,
     r#"kbr_decoded_objects_total"#,
     r#"kbr_failing_watches{resource="tasks.probe.example.com"}"#,
+    r#"kbr_restless_objects_total{controller="task"}"#,
     r#"kbr_unreadable_objects{resource="tasks.probe.example.com"}"#,
     r#"process_cpu_seconds_total"#,
     r#"process_max_fds"#,

@@ -36,14 +36,14 @@ async fn as_many_reconciles_as_allowed_run_at_once_although_each_blocks_its_thre
 }
 
 #[tokio::test]
-async fn the_flag_says_how_many_run_at_once_where_the_code_does_not() {
+async fn the_flag_says_how_many_run_at_once_whatever_the_code_says() {
     let manager = |number| {
         manager_of(servers().admin_config(), move |flags| {
-            flags.max_concurrent_reconciles = number;
+            flags.max_concurrent_reconciles = Some(number);
         })
     };
     four_at_once(manager(4), Controller::new).await;
-    four_at_once(manager(2), |cache| Controller::new(cache).concurrency(4)).await;
+    four_at_once(manager(4), |cache| Controller::new(cache).concurrency(2)).await;
 }
 
 /// Of eight objects, the controller reconciles four at the same time.

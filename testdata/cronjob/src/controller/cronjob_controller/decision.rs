@@ -151,11 +151,12 @@ pub fn last_run(cronjob: &CronJob, jobs: &Jobs, now: Timestamp) -> Option<Timest
 /// it is no longer known: all runs up to now count as done.
 fn recorded_by(cronjob: &CronJob, now: Timestamp) -> Option<Timestamp> {
     let run = recorded(cronjob)?;
-    Some(if is_future(run, now) {
-        whole_second(now)
-    } else {
-        run
-    })
+    if !is_future(run, now) {
+        return Some(run);
+    }
+    let schedule = cronjob.spec.schedule.parse::<Schedule>().ok();
+    let done = schedule.and_then(|schedule| schedule.done(run, now));
+    done.or(Timestamp::from_second(now.as_second()).ok())
 }
 
 /// The time from which runs count: the creation. If that is in the future, the API server's clock was
@@ -173,11 +174,6 @@ fn first_seen(cronjob: &CronJob, now: Timestamp) -> Timestamp {
 /// Whether a time is in the future, whichever computer wrote it.
 pub fn is_future(time: Timestamp, now: Timestamp) -> bool {
     time.duration_since(now) > SKEW
-}
-
-/// Rounds a time down to whole seconds, as in the status.
-fn whole_second(time: Timestamp) -> Timestamp {
-    Timestamp::from_second(time.as_second()).unwrap_or(time)
 }
 
 /// The time of the latest run, as recorded in the status.

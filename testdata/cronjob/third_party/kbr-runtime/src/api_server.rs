@@ -15,12 +15,10 @@
 mod body;
 
 use std::cell::Cell;
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 use std::error::Error as StdError;
-use std::fmt;
-use std::future::{pending, ready};
 use std::mem;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard};
 use std::task::{Context, Poll};
 use std::time::Duration;
 
@@ -30,14 +28,15 @@ use http::{Request, Response, StatusCode};
 use kube::client::{AuthError, Body, ClientBuilder, DynBody};
 use kube::{Client, Config};
 use tokio::sync::watch;
-use tokio::time::{Instant, sleep, sleep_until};
+use tokio::time::{Instant, sleep, sleep_until, timeout};
 use tokio_util::sync::CancellationToken;
 use tower::layer::layer_fn;
 use tower::util::BoxService;
 use tower::{BoxError, Service};
 
+use crate::cache::lock;
 use crate::chain::chain;
-use crate::client::ask_readiness;
+use crate::client::{ask_readiness, parameter};
 use crate::election::Gate;
 use crate::metrics;
 use body::Bounded;
@@ -63,20 +62,20 @@ const QUESTION: Duration = Duration::from_secs(1);
 /// How much longer than the requested time a watch may be silent: the server ends it before that.
 const SLACK: Duration = Duration::from_secs(60);
 
-/// Why a request was given up.
+/// Why a request was given up, or not sent.
 #[derive(Clone, Copy, Debug, thiserror::Error)]
 enum Unanswered {
     #[error("no answer within {0:?}")]
     InTime(Duration),
     #[error("the process ends, and does not wait for an answer")]
     AtTheEnd,
+    #[error("this process no longer leads")]
+    NotLeading,
 }
 
 /// The known state of the API server. Clones share it.
 #[derive(Clone)]
-pub(crate) struct ApiServer {
-    shared: Arc<Shared>,
-}
+pub(crate) struct ApiServer(Arc<Shared>);
 
 struct Shared {
     config: Config,
@@ -90,6 +89,7 @@ struct Shared {
     requests: metrics::Requests,
 }
 
+#[derive(Default)]
 struct State {
     /// How often the connections have been abandoned.
     generation: u64,
@@ -99,9 +99,8 @@ struct State {
     answers_since: Option<Instant>,
     /// Since when requests have not been answered, and the latest reason.
     failing: Option<(Instant, String)>,
-    /// The open watches.
-    watches: HashMap<u64, Watch>,
-    next_watch: u64,
+    /// The open watches, by a number of their own.
+    watches: BTreeMap<u64, Watch>,
 }
 
 impl State {
@@ -118,36 +117,19 @@ struct Watch {
 }
 
 impl ApiServer {
-    /// As the flags configure it by default.
-    #[cfg(test)]
-    pub(crate) fn new(config: Config) -> Self {
-        Self::with_deadline(config, crate::Flags::default().request_timeout)
-    }
-
     /// Sends nothing yet. A request that is not a watch may take as long as `deadline`, including its
     /// response.
     pub(crate) fn with_deadline(mut config: Config, deadline: Duration) -> Self {
         config.default_retry = false;
-        let state = State {
-            generation: 0,
-            last_answer: None,
-            answers_since: None,
-            failing: None,
-            watches: HashMap::new(),
-            next_watch: 0,
-        };
-        let shared = Shared {
+        Self(Arc::new(Shared {
             config,
             deadline,
             end: CancellationToken::new(),
-            state: Mutex::new(state),
+            state: Mutex::default(),
             answers: watch::Sender::new(true),
             gate: Gate::default(),
             requests: metrics::Requests::default(),
-        };
-        Self {
-            shared: Arc::new(shared),
-        }
+        }))
     }
 
     /// Returns a client with its own connections, whose requests have deadlines.
@@ -156,7 +138,7 @@ impl ApiServer {
     ///
     /// When the configuration is not usable.
     pub(crate) fn client(&self) -> kube::Result<Client> {
-        let builder = ClientBuilder::try_from(self.shared.config.clone())?;
+        let builder = ClientBuilder::try_from(self.0.config.clone())?;
         let requests = layer_fn(|connections| Requests {
             server: self.clone(),
             generation: self.lock().generation,
@@ -167,28 +149,28 @@ impl ApiServer {
 
     /// The gate that each request must pass.
     pub(crate) fn gate(&self) -> Gate {
-        self.shared.gate.clone()
+        self.0.gate.clone()
     }
 
     /// Gives up all requests that are not answered yet, and those that follow. Open watches continue.
     pub(crate) fn give_up(&self) {
-        self.shared.end.cancel();
+        self.0.end.cancel();
     }
 
     /// Counts all requests.
     pub(crate) fn requests(&self) -> &metrics::Requests {
-        &self.shared.requests
+        &self.0.requests
     }
 
     /// Whether the latest requests were answered, or none has been sent yet.
     pub(crate) fn answers(&self) -> bool {
-        *self.shared.answers.borrow()
+        *self.0.answers.borrow()
     }
 
     /// Waits until requests are answered, but no longer than `limit`.
     pub(crate) async fn answering(&self, limit: Duration) {
-        let mut answers = self.shared.answers.subscribe();
-        let _ = tokio::time::timeout(limit, answers.wait_for(|answers| *answers)).await;
+        let mut answers = self.0.answers.subscribe();
+        let _ = timeout(limit, answers.wait_for(|answers| *answers)).await;
     }
 
     /// How long requests have been answered so far; zero during an outage.
@@ -210,26 +192,19 @@ impl ApiServer {
 
     /// Logs each outage, and polls with `client` until it is over. Never returns.
     pub(crate) async fn report_outages(&self, client: &Client) {
-        let mut answers = self.shared.answers.subscribe();
-        loop {
-            if answers.wait_for(|answers| !answers).await.is_err() {
-                return pending().await;
-            }
-            self.report_outage(client).await;
-        }
-    }
-
-    /// Returns when requests are answered again.
-    async fn report_outage(&self, client: &Client) {
+        let mut answers = self.0.answers.subscribe();
         let mut reported: Option<Instant> = None;
         loop {
-            let failing = self.lock().failing.clone();
-            let Some((since, error)) = failing else {
-                break;
+            let Some((since, error)) = self.lock().failing.clone() else {
+                if reported.take().is_some() {
+                    tracing::info!("the API server answers again");
+                }
+                // No error: `self` keeps the channel open.
+                let _ = answers.wait_for(|answers| !answers).await;
+                continue;
             };
             // The response itself is recorded where it arrives.
-            let asked = ask_readiness(client);
-            let _ = tokio::time::timeout(QUESTION * 5, asked).await;
+            let _ = timeout(QUESTION * 5, ask_readiness(client)).await;
             let is_due = reported.is_none_or(|at| at.elapsed() >= REMINDER);
             if is_due && since.elapsed() >= OUTAGE && !self.answers() {
                 let seconds = since.elapsed().as_secs();
@@ -237,9 +212,6 @@ impl ApiServer {
                 reported = Some(Instant::now());
             }
             self.answering(QUESTION).await;
-        }
-        if reported.is_some() {
-            tracing::info!("the API server answers again");
         }
     }
 
@@ -251,7 +223,7 @@ impl ApiServer {
             state.answers_since = Some(Instant::now());
         }
         if state.failing.take().is_some() {
-            self.shared.answers.send_replace(true);
+            self.0.answers.send_replace(true);
         }
     }
 
@@ -261,7 +233,7 @@ impl ApiServer {
         let mut state = self.lock();
         let since = state.failing.as_ref().map(|(since, _)| *since);
         if since.is_none() {
-            self.shared.answers.send_replace(false);
+            self.0.answers.send_replace(false);
         }
         state.failing = Some((since.unwrap_or_else(Instant::now), reason));
     }
@@ -274,10 +246,21 @@ impl ApiServer {
         }
     }
 
+    /// Whether a request may be sent.
+    fn pass(&self) -> Result<(), Unanswered> {
+        if self.0.end.is_cancelled() {
+            Err(Unanswered::AtTheEnd)
+        } else if !self.0.gate.is_open() {
+            Err(Unanswered::NotLeading)
+        } else {
+            Ok(())
+        }
+    }
+
     /// Waits until a request that was sent at `sent` must be given up, and returns why.
     async fn limit(self, sent: Instant, time: Duration) -> Unanswered {
         tokio::select! {
-            () = self.shared.end.cancelled() => Unanswered::AtTheEnd,
+            () = self.0.end.cancelled() => Unanswered::AtTheEnd,
             () = sleep_until(sent + time) => Unanswered::InTime(time),
         }
     }
@@ -296,8 +279,8 @@ impl ApiServer {
 
     fn open_watch(&self, bound: Duration) -> u64 {
         let mut state = self.lock();
-        let id = state.next_watch;
-        state.next_watch += 1;
+        let last = state.watches.last_key_value();
+        let id = last.map_or(0, |(id, _)| id + 1);
         let last_seen = Instant::now();
         state.watches.insert(id, Watch { last_seen, bound });
         id
@@ -310,25 +293,14 @@ impl ApiServer {
         }
     }
 
-    fn close_watch(&self, watch: u64) {
-        self.lock().watches.remove(&watch);
-    }
-
-    /// Pretends that requests have been answered for `time`.
-    #[cfg(test)]
-    pub(crate) fn has_answered_for(&self, time: Duration) {
-        self.lock().answers_since = Instant::now().checked_sub(time);
+    /// Returns how long it has been silent.
+    fn close_watch(&self, watch: u64) -> Duration {
+        let watch = self.lock().watches.remove(&watch);
+        watch.map_or(Duration::ZERO, |watch| watch.last_seen.elapsed())
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
-        let state = self.shared.state.lock();
-        state.unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-impl fmt::Debug for ApiServer {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.debug_struct("ApiServer").finish_non_exhaustive()
+        lock(&self.0.state)
     }
 }
 
@@ -345,17 +317,10 @@ enum Kind {
 
 impl Kind {
     fn of<B>(request: &Request<B>) -> Self {
-        let query = request.uri().query().unwrap_or_default();
-        let value = |wanted: &str| {
-            let mut pairs = query.split('&').filter_map(|pair| pair.split_once('='));
-            pairs
-                .find(|(name, _)| *name == wanted)
-                .map(|(_, value)| value)
-        };
-        let is_set = |name| matches!(value(name), Some("true" | "1"));
+        let is_set = |name| matches!(parameter(request, name), Some("true" | "1"));
         if is_set("watch") {
-            let seconds = value("timeoutSeconds").and_then(|seconds| seconds.parse().ok());
-            return match seconds {
+            let seconds = parameter(request, "timeoutSeconds");
+            return match seconds.and_then(|seconds| seconds.parse().ok()) {
                 Some(seconds) if seconds > 0 => Self::Watch(Duration::from_secs(seconds)),
                 _ => Self::Endless,
             };
@@ -407,7 +372,7 @@ impl Requests {
         if mem::replace(&mut self.generation, generation) == generation {
             return;
         }
-        match ClientBuilder::try_from(self.server.shared.config.clone()) {
+        match ClientBuilder::try_from(self.server.0.config.clone()) {
             Ok(builder) => {
                 let current = Cell::from_mut(&mut self.connections);
                 builder.with_layer(&layer_fn(|connections| current.set(connections)));
@@ -431,45 +396,34 @@ impl Service<Request<Body>> for Requests {
     fn call(&mut self, request: Request<Body>) -> Self::Future {
         let (server, generation) = (self.server.clone(), self.generation);
         let (sent, kind) = (Instant::now(), Kind::of(&request));
-        let time = kind.time_to_answer(server.shared.deadline);
+        let time = kind.time_to_answer(server.0.deadline);
         let method = metrics::method(request.method());
-        if server.shared.end.is_cancelled() {
-            return Box::pin(ready(Err(Unanswered::AtTheEnd.into())));
-        }
         // Nothing happens between the check and the call.
-        let answer = match server.shared.gate.pass() {
-            Ok(()) => self.connections.call(request),
-            Err(closed) => return Box::pin(ready(Err(closed.into()))),
-        };
+        let answer = server.pass().map(|()| self.connections.call(request));
         Box::pin(async move {
+            let answer = answer?;
             let answer = tokio::select! {
                 biased;
-                answer = answer => Ok(answer),
-                unanswered = server.clone().limit(sent, time) => Err(unanswered),
-            };
-            let status = answer.as_ref().ok().and_then(|answer| answer.as_ref().ok());
-            let status = status.map(Response::status);
-            server.requests().count(method, status);
-            let response = match answer {
-                Ok(Ok(response)) => response,
-                Ok(Err(error)) => {
-                    // Without a token, the request was not sent.
-                    if !error.is::<AuthError>() {
-                        server.failed(&*error);
+                answer = answer => {
+                    match &answer {
+                        Ok(response) if is_from_gateway(response) => {
+                            server.failed(&Gateway(response.status()));
+                        }
+                        Ok(_) => server.answered(),
+                        // Without a token, the request was not sent.
+                        Err(error) if error.is::<AuthError>() => {}
+                        Err(error) => server.failed(&**error),
                     }
-                    return Err(error);
+                    answer
                 }
-                Err(unanswered) => {
+                unanswered = server.clone().limit(sent, time) => {
                     server.given_up(generation, unanswered);
-                    return Err(unanswered.into());
+                    Err(unanswered.into())
                 }
             };
-            if is_from_gateway(&response) {
-                server.failed(&Gateway(response.status()));
-            } else {
-                server.answered();
-            }
-            Ok(response.map(|body| Bounded::new(server, generation, kind, sent, body)))
+            let status = answer.as_ref().ok().map(Response::status);
+            server.requests().count(method, status);
+            Ok(answer?.map(|body| Bounded::new(server, generation, kind, sent, body)))
         })
     }
 }

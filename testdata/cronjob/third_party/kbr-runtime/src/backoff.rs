@@ -12,11 +12,12 @@
 //! and the next attempt has another.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use tokio::time::Instant;
 
+use crate::cache::lock;
 use crate::key::Key;
 
 /// The delay after the first failure; it doubles with each further failure.
@@ -32,20 +33,13 @@ pub(crate) const LONGEST: Duration = Duration::from_secs(1000);
 ///
 /// An entry lives from a failure to the next success, or until the object is found to be deleted. It
 /// cannot leak: every failure schedules a retry, which ends in one of the two or in another failure.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub(crate) struct Backoff {
     failures: Arc<Mutex<HashMap<Key, Failures>>>,
     first: Duration,
     longest: Duration,
 }
 
-impl Default for Backoff {
-    fn default() -> Self {
-        Self::new(FIRST, LONGEST)
-    }
-}
-
-#[derive(Debug)]
 struct Failures {
     /// In a row.
     count: u32,
@@ -69,7 +63,7 @@ impl Backoff {
     /// before the next attempt.
     pub(crate) fn failed(&self, object: &Key, took: Duration) -> Duration {
         let now = Instant::now();
-        let mut all = self.lock();
+        let mut all = lock(&self.failures);
         let is_first = !all.contains_key(object);
         let failures = all.entry(object.clone()).or_insert_with(|| Failures {
             count: 0,
@@ -89,38 +83,20 @@ impl Backoff {
         failures.due - now
     }
 
-    /// As if all delays were over.
-    #[cfg(test)]
-    pub(crate) fn has_waited(&self) {
-        for failures in self.lock().values_mut() {
-            failures.due = Instant::now();
-        }
-    }
-
     /// How long the object must still leave the worker to others.
     pub(crate) fn remaining(&self, object: &Key) -> Option<Duration> {
-        let not_before = self.lock().get(object)?.not_before?;
+        let not_before = lock(&self.failures).get(object)?.not_before?;
         not_before.checked_duration_since(Instant::now())
     }
 
     /// Forgets the object, because it succeeded or was deleted.
     pub(crate) fn forget(&self, object: &Key) {
-        self.lock().remove(object);
+        lock(&self.failures).remove(object);
     }
 
     /// The delay after `failures` earlier failures in a row.
     fn delay(&self, failures: u32) -> Duration {
         let factor = 2u32.saturating_pow(failures);
         self.first.saturating_mul(factor).min(self.longest)
-    }
-
-    fn lock(&self) -> MutexGuard<'_, HashMap<Key, Failures>> {
-        self.failures.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// How many objects are remembered.
-    #[cfg(test)]
-    pub(crate) fn len(&self) -> usize {
-        self.lock().len()
     }
 }

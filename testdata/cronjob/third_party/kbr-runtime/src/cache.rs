@@ -14,11 +14,10 @@ mod state;
 use std::fmt::{self, Debug};
 use std::hash::Hash;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use futures::StreamExt;
 use kube::Resource;
 use kube::api::ObjectMeta;
 use kube::runtime::reflector::ObjectRef;
@@ -32,12 +31,12 @@ use tokio::time::timeout;
 use crate::key::Key;
 use crate::logging::panic_message;
 use crate::reading::DecodeError;
-use crate::watch::{FailingWatches, Selection, Watches, resource};
+use crate::watch::{Selection, resource};
 pub(crate) use entry::{DECODED, Entry, Owner, Received, is_controlled_by_a};
-use entry::{Kept, Term, version};
-pub(crate) use shared::{Caches, Source};
-pub(crate) use state::Change;
+use entry::{Term, version};
+pub(crate) use shared::{Caches, Source, Watched};
 use state::State;
+pub(crate) use state::{Change, Named};
 
 /// What a type must have to be cached: every type of [`k8s_openapi`], every derived custom resource, and
 /// [`DynamicObject`](kube::api::DynamicObject) have it.
@@ -96,18 +95,13 @@ pub struct Cache<K: Resource>(Arc<Inner<K>>);
 
 struct Inner<K: Resource> {
     kind: K::DynamicType,
-    state: Mutex<State<K>>,
-    is_listed: watch::Sender<bool>,
+    state: Mutex<State>,
+    watched: Watched,
     /// Is sent to after each event.
     events: watch::Sender<()>,
-    failing: FailingWatches,
-    /// The last error before the first list.
-    error: Mutex<Option<String>>,
     uses: Mutex<Uses<K>>,
     /// The names of the indexes. Not in `uses`, which is locked while code of the user runs.
     indexes: Mutex<Vec<&'static str>>,
-    /// Whether it is filled before this process leads.
-    is_warm: AtomicBool,
     /// The watch, until it begins.
     selection: Mutex<Option<Selection>>,
 }
@@ -133,7 +127,7 @@ type IndexFn<K> = Box<dyn Fn(&K) -> Vec<String> + Send>;
 type SlimFn<K> = Box<dyn Fn(&mut K) -> serde_json::Result<String> + Send>;
 
 /// Is told what the watch has shown: the change, and the new object if it was read.
-pub(crate) type Subscriber<K> = Box<dyn FnMut(&Change<K>, Option<&K>) + Send>;
+pub(crate) type Subscriber<K> = Box<dyn FnMut(&Change, Option<&K>) + Send>;
 
 /// An object that does not fit its type.
 pub(crate) struct Unreadable {
@@ -142,29 +136,25 @@ pub(crate) struct Unreadable {
 }
 
 impl<K: Cached> Cache<K> {
-    pub(crate) fn new(selection: Selection, kind: K::DynamicType) -> Self {
-        Self::of(Some(selection), kind)
-    }
-
-    fn of(selection: Option<Selection>, kind: K::DynamicType) -> Self {
-        let uses = Uses {
-            indexes: Vec::new(),
-            slim: None,
-            readers: Vec::new(),
-            subscribers: Vec::new(),
-            needs_objects: false,
-            panics: Counter::default(),
-        };
+    /// Without a selection, nothing is watched.
+    pub(crate) fn new(selection: Option<Selection>, kind: K::DynamicType) -> Self {
         Self(Arc::new(Inner {
+            watched: Watched {
+                resource: resource::<K>(&kind),
+                ..Watched::default()
+            },
             kind,
-            state: Mutex::new(State::new()),
-            is_listed: watch::Sender::new(false),
-            events: watch::Sender::new(()),
-            failing: FailingWatches::default(),
-            error: Mutex::new(None),
-            uses: Mutex::new(uses),
+            state: Mutex::default(),
+            events: watch::Sender::default(),
+            uses: Mutex::new(Uses {
+                indexes: Vec::new(),
+                slim: None,
+                readers: Vec::new(),
+                subscribers: Vec::new(),
+                needs_objects: false,
+                panics: Counter::default(),
+            }),
             indexes: Mutex::default(),
-            is_warm: AtomicBool::new(false),
             selection: Mutex::new(selection),
         }))
     }
@@ -196,25 +186,21 @@ impl<K: Cached> Cache<K> {
     /// before the manager runs.
     pub fn on_every_replica(&self) {
         self.keep(|_| true);
-        self.0.is_warm.store(true, Ordering::Relaxed);
+        self.0.watched.is_warm.store(true, Ordering::Relaxed);
     }
 
     /// The object with that name and namespace, if the cache has it.
     #[must_use]
     pub fn get(&self, object: &ObjectRef<K>) -> Option<Arc<K>> {
-        self.entry(&Key::from(object))?.open()
+        let key = Key::new(object.namespace.clone(), object.name.clone());
+        self.entry(&key)?.open()
     }
 
     /// All objects, sorted by namespace and name.
     #[must_use]
     pub fn list(&self) -> Vec<Arc<K>> {
-        // Parsed after the lock is released.
-        let all: Vec<_> = {
-            let state = lock(&self.0.state);
-            let all = state.all().into_iter();
-            all.map(|(_, entry)| entry.clone()).collect()
-        };
-        all.iter().filter_map(|entry| entry.open()).collect()
+        let all = lock(&self.0.state).all();
+        opened(&all)
     }
 
     /// How many objects there are. None is parsed.
@@ -236,12 +222,8 @@ impl<K: Cached> Cache<K> {
         let Some(number) = number else {
             panic!("no index `{name}`: add it with `Cache::index`");
         };
-        let found: Vec<_> = {
-            let state = lock(&self.0.state);
-            let found = state.by(number, key);
-            found.map(|(_, entry)| entry.clone()).collect()
-        };
-        found.iter().filter_map(|entry| entry.open()).collect()
+        let found = lock(&self.0.state).by(&(number, key.into()));
+        opened(&found)
     }
 
     /// Puts an object into the cache, as the API server returned it from a write without a
@@ -258,7 +240,7 @@ impl<K: Cached> Cache<K> {
         }
     }
 
-    pub(crate) fn entry(&self, key: &Key) -> Option<Arc<Entry<K>>> {
+    pub(crate) fn entry(&self, key: &Key) -> Option<Arc<Entry>> {
         lock(&self.0.state).get(key).cloned()
     }
 
@@ -268,7 +250,7 @@ impl<K: Cached> Cache<K> {
         key: &Key,
         before: Option<&str>,
         limit: Duration,
-    ) -> Option<Arc<Entry<K>>> {
+    ) -> Option<Arc<Entry>> {
         let mut events = self.0.events.subscribe();
         let another = async {
             loop {
@@ -286,22 +268,17 @@ impl<K: Cached> Cache<K> {
 
     /// The names of all objects, sorted.
     pub(crate) fn keys(&self) -> Vec<Arc<Key>> {
-        let state = lock(&self.0.state);
-        let all = state.all().into_iter();
-        all.map(|(key, _)| key.clone()).collect()
+        let all = lock(&self.0.state).all().into_iter();
+        all.map(|(key, _)| key).collect()
     }
 
     /// The objects that the object with this uid controls, sorted, each with its name.
-    pub(crate) fn controlled_by(&self, uid: &str) -> Vec<(Arc<Key>, Arc<Entry<K>>)> {
-        let state = lock(&self.0.state);
-        let found = state.controlled_by(uid);
-        found
-            .map(|(key, entry)| (key.clone(), entry.clone()))
-            .collect()
+    pub(crate) fn controlled_by(&self, uid: &str) -> Vec<Named> {
+        lock(&self.0.state).controlled_by(uid)
     }
 
     /// Records what this process wrote, as the API server returned it. Returns it as the cache keeps it.
-    pub(crate) fn wrote(&self, received: Received<K>) -> Arc<Entry<K>> {
+    pub(crate) fn wrote(&self, received: Received<K>) -> Arc<Entry> {
         let key = Arc::new(received.key());
         let (entry, ..) = self.0.read(received);
         let entry = Arc::new(entry);
@@ -322,6 +299,11 @@ impl<K: Cached> Cache<K> {
         &self.0.kind
     }
 
+    /// What is cached, such as `jobs.batch`.
+    pub(crate) fn resource(&self) -> String {
+        self.0.watched.resource.clone()
+    }
+
     /// Keeps the objects with such owners, and not only their metadata.
     pub(crate) fn keep(&self, reads: impl Fn(&[Owner]) -> bool + Send + 'static) {
         lock(&self.0.uses).readers.push(Box::new(reads));
@@ -337,22 +319,6 @@ impl<K: Cached> Cache<K> {
     pub(crate) fn source(&self) -> Arc<dyn Source> {
         self.0.clone()
     }
-
-    /// Takes an event of a watch.
-    #[cfg(test)]
-    pub(crate) fn take(&self, event: Event<Received<K>>) {
-        self.0.take(event);
-    }
-
-    #[cfg(test)]
-    pub(crate) fn passed(&self, version: u64) {
-        self.0.passed(version);
-    }
-
-    #[cfg(test)]
-    pub(crate) fn is_settled(&self) -> bool {
-        lock(&self.0.state).is_settled()
-    }
 }
 
 impl<K: Cached> Inner<K> {
@@ -362,12 +328,12 @@ impl<K: Cached> Inner<K> {
         let (changes, object, unreadable) = match event {
             Event::Init => {
                 lock(&self.state).begin_list();
-                return None;
+                (Vec::new(), None, None)
             }
             Event::InitApply(received) | Event::Apply(received) => {
                 let key = Arc::new(received.key());
                 let (entry, object, unreadable) = self.read(received);
-                let is_known = |before: &&Arc<Entry<K>>| {
+                let is_known = |before: &&Arc<Entry>| {
                     !before.is_readable
                         && before.uid == entry.uid
                         && before.version == entry.version
@@ -384,7 +350,7 @@ impl<K: Cached> Inner<K> {
             }
             Event::InitDone => {
                 let gone = lock(&self.state).end_list();
-                self.is_listed.send_replace(true);
+                self.watched.is_listed.send_replace(true);
                 (gone, None, None)
             }
         };
@@ -399,7 +365,7 @@ impl<K: Cached> Inner<K> {
     }
 
     /// Tells the subscribers what has changed. `object` is that of the one change with a new one.
-    fn tell(&self, changes: &[Change<K>], object: Option<&K>) {
+    fn tell(&self, changes: &[Change], object: Option<&K>) {
         self.events.send_replace(());
         let mut uses = lock(&self.uses);
         for change in changes {
@@ -411,81 +377,62 @@ impl<K: Cached> Inner<K> {
     }
 
     /// An object as it is kept, the object itself if somebody needs it, and why it cannot be read.
-    fn read(&self, mut received: Received<K>) -> (Entry<K>, Option<K>, Option<Unreadable>) {
+    fn read(&self, mut received: Received<K>) -> (Entry, Option<K>, Option<Unreadable>) {
         let uses = lock(&self.uses);
-        let is_kept = uses.readers.iter().any(|reads| reads(received.owners()));
+        let is_kept = uses.readers.iter().any(|reads| reads(&received.owners));
         if !is_kept && !uses.needs_objects {
-            return (
-                received.into_entry(Kept::Metadata, Box::default()),
-                None,
-                None,
-            );
+            return (metadata_of(received, Box::default()), None, None);
         }
         let mut object = match received.open() {
             Ok(object) => object,
             Err(error) => {
                 let metadata = received.meta().clone();
-                let entry = received.into_entry(Kept::Unreadable, Box::default());
+                let entry = Entry {
+                    is_readable: false,
+                    ..metadata_of(received, Box::default())
+                };
                 return (entry, None, Some(Unreadable { metadata, error }));
             }
         };
         let key = received.key();
+        let panicked = |panic: &str, what: &str| {
+            uses.panics.inc();
+            let resource = &self.watched.resource;
+            tracing::error!(resource, object = %key, panic, "the function {what} panicked");
+        };
         let mut terms: Vec<Term> = Vec::new();
         for (number, keys) in uses.indexes.iter().enumerate() {
-            let keys = guard(|| keys(&object)).unwrap_or_else(|panic| {
-                let resource = resource::<K>(&self.kind);
-                uses.panics.inc();
-                tracing::error!(resource, object = %key, panic, "the function of an index panicked");
-                Vec::new()
-            });
-            terms.extend(keys.into_iter().map(|key| (number, key.into())));
+            match guard(|| keys(&object)) {
+                Ok(keys) => terms.extend(keys.into_iter().map(|key| (number, key.into()))),
+                Err(panic) => panicked(&panic, "of an index"),
+            }
         }
+        let terms = terms.into();
         if !is_kept {
-            return (
-                received.into_entry(Kept::Metadata, terms.into()),
-                Some(object),
-                None,
-            );
+            return (metadata_of(received, terms), Some(object), None);
         }
         if let Some(slim) = &uses.slim {
             match guard(|| slim(&mut object)) {
+                Ok(Ok(text)) => received.text = text.into(),
                 // What cannot be serialized is kept whole.
-                Ok(slimmed) => slimmed.map_or((), |text| received.slimmed(&text)),
-                Err(panic) => {
-                    let resource = resource::<K>(&self.kind);
-                    uses.panics.inc();
-                    tracing::error!(resource, object = %key, panic, "the function that slims objects panicked");
-                }
+                Ok(Err(_)) => {}
+                Err(panic) => panicked(&panic, "that slims objects"),
             }
         }
-        (
-            received.into_entry(Kept::Object, terms.into()),
-            Some(object),
-            None,
-        )
+        (received.into_entry(terms), Some(object), None)
     }
+}
 
-    /// Follows the watch for as long as it is polled.
-    async fn follow(self: Arc<Self>, watches: Watches) {
-        let Some(selection) = lock(&self.selection).take() else {
-            return;
-        };
-        lock(&self.uses).panics = watches.panics::<K>(&self.kind);
-        let mut skipped = watches.skipped::<K>(&self.kind);
-        let noted = self.clone();
-        let note = move |error: &str| {
-            if !*noted.is_listed.borrow() {
-                *lock(&noted.error) = Some(error.to_owned());
-            }
-        };
-        let this = self.clone();
-        let passed = move |version| this.passed(version);
-        let mut events = watches.watch(selection, &self.kind, &self.failing, note, passed);
-        while let Some(event) = events.next().await {
-            let unreadable = self.take(event);
-            let count = lock(&self.state).unreadable();
-            skipped.note(unreadable, count);
-        }
+/// The objects that are kept and fit their type. Without the lock of the cache: parsing takes a while.
+fn opened<K: DeserializeOwned>(found: &[Named]) -> Vec<Arc<K>> {
+    found.iter().filter_map(|(_, entry)| entry.open()).collect()
+}
+
+/// As the cache keeps an object that nobody reads.
+fn metadata_of<K>(received: Received<K>, terms: Box<[Term]>) -> Entry {
+    Entry {
+        text: None,
+        ..received.into_entry(terms)
     }
 }
 

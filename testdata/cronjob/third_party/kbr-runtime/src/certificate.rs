@@ -7,7 +7,7 @@
 //! updates a mounted Secret by renaming a link to another folder.
 
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use rustls::ServerConfig;
@@ -16,7 +16,9 @@ use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use rustls::server::{ClientHello, NoServerSessionStorage, ResolvesServerCert};
 use rustls::sign::CertifiedKey;
+use tokio_rustls::TlsAcceptor;
 
+use crate::cache::lock;
 use crate::metrics::Reads;
 
 /// How often the files are read. They are small, and held in memory if the kubelet mounts them.
@@ -24,18 +26,17 @@ const PERIOD: Duration = Duration::from_millis(250);
 
 /// The certificate for new connections.
 #[derive(Clone, Debug)]
-pub(crate) struct Certificate(Arc<RwLock<Result<Arc<CertifiedKey>, String>>>);
+pub(crate) struct Certificate(Arc<Mutex<Result<Arc<CertifiedKey>, String>>>);
 
 impl Certificate {
     /// Why there is no certificate; `None` if there is one.
     pub(crate) fn missing(&self) -> Option<String> {
-        let current = self.0.read().unwrap_or_else(PoisonError::into_inner);
-        current.as_ref().err().cloned()
+        lock(&self.0).as_ref().err().cloned()
     }
 
     /// No certificate yet, because of `reason`.
     pub(crate) fn none(reason: &str) -> Self {
-        Self(Arc::new(RwLock::new(Err(reason.to_owned()))))
+        Self(Arc::new(Mutex::new(Err(reason.to_owned()))))
     }
 
     /// A self-signed certificate that lives as long as the process.
@@ -50,7 +51,7 @@ impl Certificate {
         let chain = vec![made.cert.der().clone()];
         let loaded = CertifiedKey::from_der(chain, key, &ring::default_provider())
             .map_err(|error| error.to_string())?;
-        Ok(Self(Arc::new(RwLock::new(Ok(Arc::new(loaded))))))
+        Ok(Self(Arc::new(Mutex::new(Ok(Arc::new(loaded))))))
     }
 
     /// The TLS configuration for HTTPS over HTTP/1.1 with this certificate.
@@ -58,7 +59,7 @@ impl Certificate {
     /// # Errors
     ///
     /// When ring has no cipher for TLS.
-    pub(crate) fn tls(self) -> Result<ServerConfig, rustls::Error> {
+    pub(crate) fn tls(self) -> Result<TlsAcceptor, rustls::Error> {
         let mut config = ServerConfig::builder_with_provider(Arc::new(ring::default_provider()))
             .with_safe_default_protocol_versions()?
             .with_no_client_auth()
@@ -68,18 +69,13 @@ impl Certificate {
         // certificate.
         config.session_storage = Arc::new(NoServerSessionStorage {});
         config.send_tls13_tickets = 0;
-        Ok(config)
-    }
-
-    fn set(&self, certificate: Result<Arc<CertifiedKey>, String>) {
-        *self.0.write().unwrap_or_else(PoisonError::into_inner) = certificate;
+        Ok(Arc::new(config).into())
     }
 }
 
 impl ResolvesServerCert for Certificate {
     fn resolve(&self, _hello: ClientHello<'_>) -> Option<Arc<CertifiedKey>> {
-        let current = self.0.read().unwrap_or_else(PoisonError::into_inner);
-        current.as_ref().ok().cloned()
+        lock(&self.0).as_ref().ok().cloned()
     }
 }
 
@@ -91,17 +87,12 @@ pub(crate) struct Files {
     certificate: PathBuf,
     key: PathBuf,
     /// The content of the files when they were last read.
-    seen: Option<Content>,
+    seen: Option<Result<Content, String>>,
     current: Certificate,
 }
 
-type Content = Result<Pem, String>;
-
-#[derive(Eq, PartialEq)]
-struct Pem {
-    certificate: Vec<u8>,
-    key: Vec<u8>,
-}
+/// The certificate and the key, as PEM.
+type Content = [Vec<u8>; 2];
 
 impl Files {
     /// Reads the files for the first time; they may not exist yet.
@@ -137,26 +128,22 @@ impl Files {
 
     fn reload(&mut self) {
         let content = self.read();
-        if self.seen.as_ref() == Some(&content) {
-            return;
-        }
         // The two files belong together only if nothing changed while they were read.
-        if content != self.read() {
+        if self.seen.as_ref() == Some(&content) || content != self.read() {
             return;
         }
-        let loaded = content.as_ref().map_err(Clone::clone);
-        let loaded = loaded.and_then(|pem| self.load(pem));
+        let loaded = content.clone().and_then(|content| self.load(&content));
         self.reads.count(loaded.is_ok());
         let served = self.served;
         match loaded {
             Ok(loaded) => {
-                self.current.set(Ok(Arc::new(loaded)));
+                *lock(&self.current.0) = Ok(Arc::new(loaded));
                 let file = self.certificate.display();
                 tracing::info!(%file, "loaded the certificate of {served}");
             }
             Err(reason) if self.current.missing().is_some() => {
                 tracing::warn!(error = reason, "{served} have no certificate yet");
-                self.current.set(Err(reason));
+                *lock(&self.current.0) = Err(reason);
             }
             Err(reason) => {
                 tracing::error!(error = reason, "{served} keep their old certificate");
@@ -165,26 +152,23 @@ impl Files {
         self.seen = Some(content);
     }
 
-    fn read(&self) -> Content {
+    fn read(&self) -> Result<Content, String> {
         let read = |file: &Path| {
             std::fs::read(file).map_err(|error| format!("{}: {error}", file.display()))
         };
-        Ok(Pem {
-            certificate: read(&self.certificate)?,
-            key: read(&self.key)?,
-        })
+        Ok([read(&self.certificate)?, read(&self.key)?])
     }
 
-    fn load(&self, pem: &Pem) -> Result<CertifiedKey, String> {
+    fn load(&self, [chain, private]: &Content) -> Result<CertifiedKey, String> {
         let (certificate, key) = (self.certificate.display(), self.key.display());
-        let chain: Vec<_> = CertificateDer::pem_slice_iter(&pem.certificate)
+        let chain: Vec<_> = CertificateDer::pem_slice_iter(chain)
             .collect::<Result<_, _>>()
             .map_err(|error| format!("{certificate}: {error}"))?;
         if chain.is_empty() {
             return Err(format!("{certificate}: it contains no certificate"));
         }
         let private =
-            PrivateKeyDer::from_pem_slice(&pem.key).map_err(|error| format!("{key}: {error}"))?;
+            PrivateKeyDer::from_pem_slice(private).map_err(|error| format!("{key}: {error}"))?;
         CertifiedKey::from_der(chain, private, &ring::default_provider())
             .map_err(|error| format!("{certificate} with {key}: {error}"))
     }

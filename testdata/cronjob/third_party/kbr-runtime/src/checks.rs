@@ -7,7 +7,7 @@
 //! otherwise fill the process with such threads by sending probes.
 
 use std::fmt::Write as _;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use futures::FutureExt;
@@ -16,6 +16,7 @@ use tokio::runtime::Handle;
 use tokio::task::spawn_blocking;
 use tokio::time::timeout;
 
+use crate::cache::lock;
 use crate::chain::chain;
 use crate::webhook::BoxError;
 
@@ -25,15 +26,17 @@ const PATIENCE: Duration = Duration::from_millis(800);
 
 type Outcome = Result<(), String>;
 
+type Run = Shared<BoxFuture<'static, Outcome>>;
+
 /// The checks of one probe.
 #[derive(Default)]
 pub(crate) struct Checks(Vec<Check>);
 
 struct Check {
     name: &'static str,
-    start: Box<dyn Fn() -> BoxFuture<'static, Outcome> + Send + Sync>,
+    start: Box<dyn Fn() -> Run + Send + Sync>,
     /// The latest run, which may not have finished.
-    run: Mutex<Option<Shared<BoxFuture<'static, Outcome>>>>,
+    run: Mutex<Option<Run>>,
 }
 
 impl Checks {
@@ -44,14 +47,16 @@ impl Checks {
         E: Into<BoxError>,
     {
         let check = Arc::new(check);
-        let start = move || -> BoxFuture<'static, Outcome> {
+        let start = move || {
             let (check, runtime) = (check.clone(), Handle::current());
             let run = spawn_blocking(move || {
                 let outcome = runtime.block_on(async { check().await });
                 outcome.map_err(|error| chain(&*error.into()))
             });
             // An error means that the check panicked.
-            Box::pin(async { run.await.unwrap_or_else(|error| Err(error.to_string())) })
+            run.map(|run| run.unwrap_or_else(|error| Err(error.to_string())))
+                .boxed()
+                .shared()
         };
         self.0.push(Check {
             name,
@@ -79,17 +84,15 @@ impl Check {
     }
 
     /// The current run, or a new one.
-    fn run(&self) -> Shared<BoxFuture<'static, Outcome>> {
-        let mut last = self.run.lock().unwrap_or_else(PoisonError::into_inner);
+    fn run(&self) -> Run {
+        let mut last = lock(&self.run);
         // A run is known to have finished only once it has been polled.
         if let Some(run) = &*last
             && run.clone().now_or_never().is_none()
         {
             return run.clone();
         }
-        let run = (self.start)().shared();
-        *last = Some(run.clone());
-        run
+        last.insert((self.start)()).clone()
     }
 }
 

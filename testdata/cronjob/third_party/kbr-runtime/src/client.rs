@@ -28,6 +28,26 @@ pub async fn ask_readiness(client: &Client) -> kube::Result<()> {
     }
 }
 
+/// The value of a parameter of the request, as it is written in its query.
+#[cfg(feature = "manager")]
+pub(crate) fn parameter<'a, B>(request: &'a Request<B>, name: &str) -> Option<&'a str> {
+    let query = request.uri().query().unwrap_or_default();
+    let mut pairs = query.split('&').filter_map(|pair| pair.split_once('='));
+    pairs.find_map(|(other, value)| (other == name).then_some(value))
+}
+
+/// The objects in that namespace, or all of them.
+#[cfg(feature = "manager")]
+pub(crate) fn api<K>(client: Client, namespace: Option<&str>, kind: &K::DynamicType) -> kube::Api<K>
+where
+    K: kube::Resource<Scope = kube::core::DynamicResourceScope>,
+{
+    match namespace {
+        Some(namespace) => kube::Api::namespaced_with(client, namespace, kind),
+        None => kube::Api::all_with(client, kind),
+    }
+}
+
 /// Reads `kubeconfig`, or without it $KUBECONFIG, ~/.kube/config or the pod's service account.
 ///
 /// # Errors

@@ -42,11 +42,8 @@ pub enum ConditionStatus {
 
 impl fmt::Display for ConditionStatus {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::True => "True",
-            Self::False => "False",
-            Self::Unknown => "Unknown",
-        })
+        // The names of the variants are those of the API.
+        fmt::Debug::fmt(self, f)
     }
 }
 

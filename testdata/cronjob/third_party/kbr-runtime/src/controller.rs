@@ -14,7 +14,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use futures::stream::BoxStream;
-use futures::{Stream, StreamExt};
+use futures::{Stream, StreamExt, stream};
 use kube::Resource;
 use kube::api::PartialObjectMeta;
 use kube::runtime::Predicate;
@@ -22,7 +22,7 @@ use kube::runtime::reflector::ObjectRef;
 use serde::Serialize;
 
 use crate::Cache;
-use crate::cache::{Cached, Change, Entry, Source, Subscriber, guard, is_controlled_by_a, lock};
+use crate::cache::{Cached, Change, Entry, Source, guard, is_controlled_by_a, lock};
 use crate::handle::{Applied, Names};
 use crate::key::Key;
 use crate::pause::Pause;
@@ -58,12 +58,12 @@ pub struct Controller<K: Resource> {
     setup: Vec<Setup>,
     caches: HashMap<TypeId, Box<dyn Any + Send + Sync>>,
     sources: Vec<Arc<dyn Source>>,
-    streams: Vec<BoxStream<'static, (BTreeSet<Arc<Key>>, Trigger)>>,
+    streams: Vec<BoxStream<'static, (Arc<Key>, Trigger)>>,
     predicate: Option<Hasher<K>>,
     applied: Arc<Mutex<Applied>>,
     names: Names,
-    pause: Option<Pause<K>>,
-    concurrency: Option<u16>,
+    pause: Option<Arc<Pause<K>>>,
+    concurrency: u16,
     debounce: Duration,
     timeout: Duration,
     sync_limit: Duration,
@@ -77,7 +77,7 @@ pub struct Controller<K: Resource> {
 type Hasher<K> = Box<dyn Fn(&K) -> Option<u64> + Send>;
 
 /// Subscribes to a cache, once there is a queue.
-type Setup = Box<dyn FnOnce(&Queue) + Send>;
+type Setup = Box<dyn FnOnce(Queue) + Send>;
 
 impl<K: Cached> Controller<K> {
     /// Reconciles the objects of `cache`.
@@ -85,19 +85,17 @@ impl<K: Cached> Controller<K> {
     #[must_use]
     pub fn new(cache: Cache<K>) -> Self {
         cache.keep(|_| true);
-        let mut caches: HashMap<TypeId, Box<dyn Any + Send + Sync>> = HashMap::new();
-        caches.insert(TypeId::of::<K>(), Box::new(cache.clone()));
-        Self {
-            sources: vec![cache.source()],
-            cache,
+        let this = Self {
+            cache: cache.clone(),
             setup: Vec::new(),
-            caches,
+            caches: HashMap::new(),
+            sources: Vec::new(),
             streams: Vec::new(),
             predicate: None,
             applied: Arc::default(),
             names: Names::default(),
             pause: None,
-            concurrency: None,
+            concurrency: 1,
             debounce: Duration::ZERO,
             timeout: TIMEOUT,
             sync_limit: SYNC_LIMIT,
@@ -105,7 +103,8 @@ impl<K: Cached> Controller<K> {
             longest_delay: crate::backoff::LONGEST,
             needs_leader: true,
             is_warm: false,
-        }
+        };
+        this.with(cache)
     }
 
     /// Reconciles the owner of an object of `cache` after each change of the object. A reconcile can read these
@@ -116,23 +115,22 @@ impl<K: Cached> Controller<K> {
     /// cache must not have a selector that leaves them out.
     #[must_use]
     pub fn owns<Child: Cached>(mut self, cache: Cache<Child>) -> Self {
-        let (this, names, applied) = (self.cache.clone(), self.names.clone(), self.applied.clone());
-        let kind = self.cache.kind().clone();
+        let (names, applied) = (self.names.clone(), self.applied.clone());
+        let (kind, owner) = (self.cache.kind().clone(), self.cache.kind().clone());
         cache.keep(move |owners| is_controlled_by_a::<K>(owners, &kind));
-        self.subscribe(&cache, false, move |queue| {
-            Box::new(move |change, _| {
-                let mut owners = BTreeSet::new();
-                for entry in change.old.iter().chain(&change.new) {
-                    owners.extend(owners_of(entry, &change.key, &this));
+        self.subscribe(&cache, false, move |change, _, _| {
+            let entries = change.old.iter().chain(&change.new);
+            let owners = entries.flat_map(|entry| entry.owners.iter());
+            let owners = owners.filter(|other| other.is::<K>(&owner));
+            let key = |name: &str| Arc::new(Key::within::<K>(change.key.namespace(), name));
+            let mut owners: BTreeSet<_> = owners.map(|owner| key(&owner.name)).collect();
+            if is_freed(change) {
+                owners.extend(names.freed(TypeId::of::<Child>(), &change.key));
+                if let Some(old) = &change.old {
+                    lock(&applied).remove(&old.uid);
                 }
-                if is_freed(change) {
-                    owners.extend(names.freed(TypeId::of::<Child>(), &change.key));
-                    if let Some(old) = &change.old {
-                        lock(&applied).remove(&old.uid);
-                    }
-                }
-                add_all(&queue, owners, change.trigger);
-            })
+            }
+            owners
         });
         self.with(cache)
     }
@@ -148,27 +146,34 @@ impl<K: Cached> Controller<K> {
         self.with(cache)
     }
 
-    /// Subscribes to `cache` once there is a queue.
+    /// Reconciles the objects that `concerned` returns for each change in `cache`, once there is a queue. Waits for
+    /// the first list of `cache`.
     fn subscribe<T: Cached>(
         &mut self,
         cache: &Cache<T>,
         needs_objects: bool,
-        subscriber: impl FnOnce(Queue) -> Subscriber<T> + Send + 'static,
+        mut concerned: impl FnMut(&Change, Option<&T>, &Queue) -> BTreeSet<Arc<Key>> + Send + 'static,
     ) {
         let cache = cache.clone();
+        self.sources.push(cache.source());
         self.setup.push(Box::new(move |queue| {
-            cache.subscribe(needs_objects, subscriber(queue.clone()));
+            let subscriber = move |change: &Change, object: Option<&T>| {
+                for object in concerned(change, object, &queue) {
+                    queue.add(&object, change.trigger);
+                }
+            };
+            cache.subscribe(needs_objects, Box::new(subscriber));
         }));
     }
 
     /// Waits for the first list of `cache`, and hands it to each reconcile.
     fn with<Other: Cached>(mut self, cache: Cache<Other>) -> Self {
-        let address = cache.source().address();
-        self.sources.push(cache.source());
+        let source = cache.source();
+        self.sources.push(source.clone());
         let before = self.caches.insert(TypeId::of::<Other>(), Box::new(cache));
         let before = before.and_then(|any| any.downcast::<Cache<Other>>().ok());
         assert!(
-            before.is_none_or(|before| before.source().address() == address),
+            before.is_none_or(|before| Arc::ptr_eq(&before.source(), &source)),
             "a controller reads two caches of `{}`: a reconcile could not tell them apart",
             std::any::type_name::<Other>()
         );
@@ -189,34 +194,28 @@ impl<K: Cached> Controller<K> {
     where
         I: IntoIterator<Item = ObjectRef<K>>,
     {
-        self.subscribe(&cache, true, move |queue| {
-            // Who was told of each object.
-            let mut told: HashMap<Arc<Key>, BTreeSet<Arc<Key>>> = HashMap::new();
-            Box::new(move |change, object| {
-                let mut all = told.get(&change.key).cloned().unwrap_or_default();
-                // Whoever was told of an object that cannot be read now is told again.
-                if object.is_some() || change.new.is_none() {
-                    let mapped = object.map(|object| {
-                        let mapped = guard(|| mapper(object).into_iter().collect::<Vec<_>>());
-                        mapped.unwrap_or_else(|panic| {
-                            queue.counts().panicked();
-                            tracing::error!(object = %change.key, panic, "a mapper panicked");
-                            Vec::new()
-                        })
-                    });
-                    let mapped = mapped.iter().flatten();
-                    let mapped: BTreeSet<_> = mapped.map(|it| Arc::new(named(it))).collect();
-                    all.extend(mapped.iter().cloned());
-                    if mapped.is_empty() {
-                        told.remove(&change.key);
-                    } else {
-                        told.insert(change.key.clone(), mapped);
-                    }
-                }
-                add_all(&queue, all, change.trigger);
-            })
+        // Who was told of each object.
+        let mut told: HashMap<Arc<Key>, BTreeSet<Arc<Key>>> = HashMap::new();
+        self.subscribe(&cache, true, move |change, object, queue| {
+            let key = &change.key;
+            // Whoever was told of an object that cannot be read now is told again.
+            if object.is_none() && change.new.is_some() {
+                return told.get(key).cloned().unwrap_or_default();
+            }
+            let mapped = object.and_then(|object| {
+                guarded(queue, key, "a mapper", || {
+                    let mapped = mapper(object).into_iter();
+                    mapped.map(|object| Arc::new(named(&object))).collect()
+                })
+            });
+            let mapped: BTreeSet<_> = mapped.unwrap_or_default();
+            let before = if mapped.is_empty() {
+                told.remove(key)
+            } else {
+                told.insert(key.clone(), mapped.clone())
+            };
+            before.into_iter().flatten().chain(mapped).collect()
         });
-        self.sources.push(cache.source());
         self
     }
 
@@ -260,30 +259,23 @@ impl<K: Cached> Controller<K> {
     {
         let (this, references) = (self.cache.clone(), References::default());
         let index = references.clone();
-        self.subscribe(&this, true, move |queue| {
-            Box::new(move |change, object| {
-                let Some(object) = object else {
-                    if change.new.is_none() {
-                        index.set::<Other>(&change.key, []);
-                    }
-                    return;
-                };
-                match guard(|| mentions(object).into_iter().collect::<Vec<_>>()) {
-                    Ok(mentioned) => index.set(&change.key, mentioned),
-                    Err(panic) => {
-                        queue.counts().panicked();
-                        let object = &change.key;
-                        tracing::error!(%object, panic, "the function that finds references panicked");
-                    }
+        self.subscribe(&this, true, move |change, object, queue| {
+            let mentioned = match object {
+                Some(object) => {
+                    let what = "the function that finds references";
+                    let mentioned = || mentions(object).into_iter().collect();
+                    guarded(queue, &change.key, what, mentioned)
                 }
-            })
+                None => change.new.is_none().then(Vec::new),
+            };
+            if let Some(mentioned) = mentioned {
+                index.set(&change.key, mentioned);
+            }
+            BTreeSet::new()
         });
-        self.subscribe(&cache, false, move |queue| {
-            Box::new(move |change, _| {
-                add_all(&queue, references.of(&change.key), change.trigger);
-            })
+        self.subscribe(&cache, false, move |change, _, _| {
+            references.of(&change.key)
         });
-        self.sources.push(cache.source());
         self
     }
 
@@ -291,8 +283,9 @@ impl<K: Cached> Controller<K> {
     #[must_use]
     pub fn reconcile_all_on(mut self, stream: impl Stream<Item = ()> + Send + 'static) -> Self {
         let cache = self.cache.clone();
-        let all = stream.map(move |()| (cache.keys().into_iter().collect(), Trigger::List));
-        self.streams.push(all.boxed());
+        let all = stream.flat_map(move |()| stream::iter(cache.keys()));
+        self.streams
+            .push(all.map(|object| (object, Trigger::List)).boxed());
         self
     }
 
@@ -302,10 +295,7 @@ impl<K: Cached> Controller<K> {
     where
         ObjectRef<K>: Send,
     {
-        let one = stream.map(|object| {
-            let object = Arc::new(named(&object));
-            (BTreeSet::from([object]), Trigger::Change)
-        });
+        let one = stream.map(|object| (Arc::new(named(&object)), Trigger::Change));
         self.streams.push(one.boxed());
         self
     }
@@ -342,14 +332,13 @@ impl<K: Cached> Controller<K> {
     where
         K: Serialize,
     {
-        let pause = Pause::new(annotation);
-        let (paused, cache) = (pause.paused(), self.cache.clone());
-        self.subscribe(&cache, false, move |_| {
-            Box::new(move |change, _| {
-                if change.new.is_none() {
-                    paused.forget(&change.key);
-                }
-            })
+        let pause = Arc::new(Pause::new(annotation));
+        let (paused, cache) = (pause.clone(), self.cache.clone());
+        self.subscribe(&cache, false, move |change, _, _| {
+            if change.new.is_none() {
+                paused.forget(&change.key);
+            }
+            BTreeSet::new()
         });
         self.pause = Some(pause);
         self
@@ -361,14 +350,14 @@ impl<K: Cached> Controller<K> {
         self.cache.clone()
     }
 
-    /// How many objects are reconciled at the same time, each on a thread of its own if there are as many; 0 for no
-    /// limit. The default is that of `--max-concurrent-reconciles`, 1.
+    /// How many objects are reconciled at the same time, each on a thread of its own if there are as many: 1 by default,
+    /// and 0 for no limit. `--max-concurrent-reconciles` overrides it.
     ///
     /// One object is never reconciled twice at the same time.
     #[doc(alias = "MaxConcurrentReconciles")]
     #[must_use]
     pub fn concurrency(mut self, limit: u16) -> Self {
-        self.concurrency = Some(limit);
+        self.concurrency = limit;
         self
     }
 
@@ -426,39 +415,33 @@ impl<K: Cached> Controller<K> {
         self
     }
 
-    /// How many threads its reconciles need, where the code does not say how many run at the same time: `default`.
-    pub(crate) fn workers(&mut self, default: u16) -> usize {
-        match *self.concurrency.get_or_insert(default) {
+    /// How many threads its reconciles need.
+    pub(crate) fn workers(&self) -> usize {
+        match self.concurrency {
             0 => std::thread::available_parallelism().map_or(1, usize::from),
             limit => limit.into(),
         }
     }
 }
 
-fn add_all(queue: &Queue, objects: impl IntoIterator<Item = Arc<Key>>, trigger: Trigger) {
-    for object in objects {
-        queue.add(&object, trigger);
-    }
+/// The result of code of the user; `None` if it panics, which is counted and logged.
+fn guarded<T>(queue: &Queue, object: &Key, what: &str, code: impl FnOnce() -> T) -> Option<T> {
+    let result = guard(code).map_err(|panic| {
+        queue.counts().panicked();
+        tracing::error!(%object, panic, "{what} panicked");
+    });
+    result.ok()
 }
 
 /// Whether the name of the object has become free, if only for a moment.
-fn is_freed<K>(change: &Change<K>) -> bool {
+fn is_freed(change: &Change) -> bool {
     change.new.is_none() || is_replaced(change)
 }
 
 /// Whether another object has taken the name.
-fn is_replaced<K>(change: &Change<K>) -> bool {
-    let uid = |entry: &Option<Arc<Entry<K>>>| entry.as_ref().map(|entry| entry.uid.clone());
+fn is_replaced(change: &Change) -> bool {
+    let uid = |entry: &Option<Arc<Entry>>| entry.as_ref().map(|entry| entry.uid.clone());
     change.old.is_some() && uid(&change.old) != uid(&change.new)
-}
-
-/// The objects of kind `K` that own the object `key`, whether they control it or not.
-fn owners_of<K: Cached, Child>(entry: &Entry<Child>, key: &Key, cache: &Cache<K>) -> Vec<Arc<Key>> {
-    let owners = entry.owners.iter();
-    let owners = owners.filter(|owner| owner.is::<K>(cache.kind()));
-    owners
-        .map(|owner| Arc::new(Key::within::<K>(key.namespace(), &owner.name)))
-        .collect()
 }
 
 /// The unique name of the object in the queue. The reference to a cluster-scoped owner may have the namespace of the

@@ -20,11 +20,11 @@ mod record;
 use std::time::Duration;
 
 use kube::{Client, Config};
-use prometheus_client::metrics::gauge::Gauge;
 use tokio::sync::watch;
 use tokio::time::sleep;
-use tokio_util::sync::{CancellationToken, DropGuard};
+use tokio_util::sync::CancellationToken;
 
+use crate::metrics::Metrics;
 use crate::random::random;
 use crate::thread::Thread;
 use crate::{Flags, ManagerError};
@@ -54,24 +54,17 @@ enum State {
 /// The election that this process takes part in.
 pub(crate) struct Election {
     thread: Thread,
+    /// When it is dropped, this process no longer takes part.
     state: watch::Receiver<State>,
     stop: CancellationToken,
-    /// When it is dropped, this process no longer takes part.
-    _takes_part: DropGuard,
     lease: String,
 }
 
-/// The Lease that the candidates compete for.
+/// The Lease that the candidates compete for, and the timing. The names of the times are client-go's.
 #[derive(Debug)]
 pub(crate) struct Settings {
     namespace: String,
     name: String,
-    timing: Timing,
-}
-
-/// The timing of an election. The names are client-go's.
-#[derive(Clone, Copy, Debug)]
-struct Timing {
     /// How long the Lease stays valid after its holder's last renewal.
     lease_duration: Duration,
     /// How long the leader tries to renew the Lease before it gives up. Its last requests have the rest of
@@ -81,92 +74,77 @@ struct Timing {
     retry_period: Duration,
 }
 
-impl Timing {
-    /// # Errors
-    ///
-    /// [`ManagerError::Flag`] under the conditions for which client-go refuses them.
-    fn of(flags: &Flags) -> Result<Self, ManagerError> {
-        let timing = Self {
-            lease_duration: flags.leader_elect_lease_duration,
-            renew_deadline: flags.leader_elect_renew_deadline,
-            retry_period: flags.leader_elect_retry_period,
-        };
-        let wrong = |flag, problem: &str| {
-            let problem = problem.to_owned();
-            Err(ManagerError::Flag { flag, problem })
-        };
-        if timing.retry_period.is_zero() {
-            return wrong("--leader-elect-retry-period", "must be longer than 0");
-        }
-        if timing.renew_deadline <= timing.retry_period.mul_f64(JITTER) {
-            return wrong(
-                "--leader-elect-renew-deadline",
-                "must be longer than 1.2 times `--leader-elect-retry-period`",
-            );
-        }
-        if timing.lease_duration <= timing.renew_deadline {
-            return wrong(
-                "--leader-elect-lease-duration",
-                "must be longer than `--leader-elect-renew-deadline`",
-            );
-        }
-        Ok(timing)
-    }
-
-    /// How long one attempt may take: so short that one lost response leaves time for two more attempts.
-    fn attempt(self) -> Duration {
-        self.renew_deadline.mul_f64(0.3)
-    }
-
-    /// How long the process may continue after its Lease was lost.
-    fn last_moments(self) -> Duration {
-        LAST_MOMENTS.min(self.lease_duration.saturating_sub(self.renew_deadline))
-    }
-}
-
 impl Settings {
-    /// The name of the Lease, without its namespace.
-    pub(crate) fn name(&self) -> String {
-        self.name.clone()
-    }
-
     /// `None` without `--leader-elect`.
     ///
     /// # Errors
     ///
-    /// [`ManagerError::Flag`] if the name is not a valid Lease name, if there is no valid namespace, or if the
-    /// times contradict each other.
+    /// [`ManagerError::Flag`] if the name is not a valid Lease name, if there is no valid namespace, or under the
+    /// conditions for which client-go refuses the times.
     pub(crate) fn of(flags: &Flags) -> Result<Option<Self>, ManagerError> {
         if !flags.leader_elect {
             return Ok(None);
         }
-        let wrong = |flag, problem: String| ManagerError::Flag { flag, problem };
+        let wrong = |flag, problem: &str| ManagerError::Flag {
+            flag,
+            problem: problem.to_owned(),
+        };
         let name = flags.leader_election_id.clone().ok_or_else(|| {
             let problem = "is needed with `--leader-elect`: give the name of a Lease";
-            wrong("--leader-election-id", problem.to_owned())
+            wrong("--leader-election-id", problem)
         })?;
         if !is_name(&name) {
             let problem = format!(
                 "`{name}` cannot be the name of a Lease: give lower-case letters, digits, `-` and `.`"
             );
-            return Err(wrong("--leader-election-id", problem));
+            return Err(wrong("--leader-election-id", &problem));
         }
         let namespace = flags.leader_election_namespace.clone();
         let of_pod = || std::fs::read_to_string(NAMESPACE).ok();
         let namespace = namespace.or_else(of_pod).ok_or_else(|| {
             let problem = "is needed outside a pod: give the namespace of the Lease";
-            wrong("--leader-election-namespace", problem.to_owned())
+            wrong("--leader-election-namespace", problem)
         })?;
         let namespace = namespace.trim().to_owned();
         if !is_name(&namespace) || namespace.contains('.') {
             let problem = format!("`{namespace}` cannot be the name of a namespace");
-            return Err(wrong("--leader-election-namespace", problem));
+            return Err(wrong("--leader-election-namespace", &problem));
         }
-        Ok(Some(Self {
+        let this = Self {
             namespace,
             name,
-            timing: Timing::of(flags)?,
-        }))
+            lease_duration: flags.leader_elect_lease_duration,
+            renew_deadline: flags.leader_elect_renew_deadline,
+            retry_period: flags.leader_elect_retry_period,
+        };
+        if this.retry_period.is_zero() {
+            let problem = "must be longer than 0";
+            return Err(wrong("--leader-elect-retry-period", problem));
+        }
+        if this.renew_deadline <= this.retry_period.mul_f64(JITTER) {
+            let problem = "must be longer than 1.2 times `--leader-elect-retry-period`";
+            return Err(wrong("--leader-elect-renew-deadline", problem));
+        }
+        if this.lease_duration <= this.renew_deadline {
+            let problem = "must be longer than `--leader-elect-renew-deadline`";
+            return Err(wrong("--leader-elect-lease-duration", problem));
+        }
+        Ok(Some(this))
+    }
+
+    /// The name of the Lease with its namespace.
+    fn lease(&self) -> String {
+        format!("{}/{}", self.namespace, self.name)
+    }
+
+    /// How long one attempt may take: so short that one lost response leaves time for two more attempts.
+    fn attempt(&self) -> Duration {
+        self.renew_deadline.mul_f64(0.3)
+    }
+
+    /// How long the process may continue after its Lease was lost.
+    fn last_moments(&self) -> Duration {
+        LAST_MOMENTS.min(self.lease_duration.saturating_sub(self.renew_deadline))
     }
 }
 
@@ -183,7 +161,7 @@ pub(crate) fn is_name(name: &str) -> bool {
 }
 
 impl Election {
-    /// Takes part from now on. `gate` closes when the Lease is lost. `leads` is 1 while the Lease is held.
+    /// Takes part from now on. `gate` closes when the Lease is lost. One of `metrics` is 1 while the Lease is held.
     /// `end` is called if the process still runs two seconds after the loss.
     ///
     /// # Errors
@@ -193,63 +171,58 @@ impl Election {
         settings: Settings,
         mut config: Config,
         gate: Gate,
-        leads: Gauge,
+        metrics: &Metrics,
         end: Option<fn()>,
     ) -> Result<Self, ManagerError> {
-        let Settings {
-            namespace,
-            name,
-            timing,
-        } = settings;
         // Attempts are repeated here, each with its own timeout.
         config.default_retry = false;
         let client = Client::try_from(config.clone()).map_err(ManagerError::Client)?;
-        let lease = format!("{namespace}/{name}");
+        // It has the name of the Lease, without its namespace.
+        let leads = metrics.leads(settings.name.clone());
+        let (lease, last_moments) = (settings.lease(), settings.last_moments());
         let (state, receiver) = watch::channel(State::Waiting);
         let stop = CancellationToken::new();
-        let abandoned = CancellationToken::new();
         let candidate = Candidate {
             config,
             client,
-            namespace,
-            name,
+            settings,
             identity: identity(|name| std::env::var(name).ok()),
-            timing,
             gate,
             leads,
-            state,
+            state: state.clone(),
             stop: stop.clone(),
             record: Record::default(),
             is_stale: true,
         };
-        let (is_abandoned, is_left) = (abandoned.clone(), stop.clone());
-        let last_state = receiver.clone();
+        let is_left = stop.clone();
         let run = async move {
-            let reason = tokio::select! {
-                reason = candidate.run() => reason,
+            let outcome = tokio::select! {
+                outcome = candidate.run() => outcome,
                 // The Lease then expires.
-                () = is_abandoned.cancelled() => "it was abandoned".to_owned(),
+                () = state.closed() => return "it was abandoned".to_owned(),
             };
-            if matches!(*last_state.borrow(), State::Lost(_)) {
-                fence(&is_left, timing.last_moments(), end).await;
+            if let Err(last) = outcome {
+                let is_lost = matches!(last, State::Lost(_));
+                state.send_replace(last);
+                if is_lost {
+                    fence(&is_left, last_moments, end).await;
+                }
             }
-            reason
+            "it was stopped".to_owned()
         };
         Ok(Self {
             thread: Thread::spawn("leader election", run)?,
             state: receiver,
             stop,
-            _takes_part: abandoned.drop_guard(),
             lease,
         })
     }
 
     /// Waits until this process leads.
     pub(crate) async fn won(&mut self) -> Result<(), ManagerError> {
-        let won = self
-            .state
-            .wait_for(|state| !matches!(state, State::Waiting));
-        match won.await.map(|state| state.clone()) {
+        let is_over = |state: &State| !matches!(state, State::Waiting);
+        let state = self.state.wait_for(is_over).await;
+        match state.map(|state| state.clone()) {
             Ok(State::Leading) => Ok(()),
             _ => Err(self.lost().await),
         }
@@ -279,10 +252,9 @@ impl Election {
 /// What runs is dropped at its next `await`, which code that blocks its thread never reaches. This thread is
 /// not blocked by it.
 async fn fence(left: &CancellationToken, after: Duration, end: Option<fn()>) {
-    let Some(end) = end else {
-        return;
-    };
-    if left.run_until_cancelled(sleep(after)).await.is_some() {
+    if let Some(end) = end
+        && left.run_until_cancelled(sleep(after)).await.is_some()
+    {
         tracing::error!("the process has not ended after it lost the Lease: ending at once");
         end();
     }

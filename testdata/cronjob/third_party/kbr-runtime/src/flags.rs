@@ -9,7 +9,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use clap::{ArgAction, Args, ValueEnum};
+use clap::{ArgAction, Args, Command, FromArgMatches, ValueEnum};
 use k8s_openapi::jiff::SignedDuration;
 use tracing_subscriber::filter::LevelFilter;
 
@@ -61,9 +61,9 @@ pub struct Flags {
     #[arg(long, value_name = "DURATION", default_value = "2s", value_parser = duration)]
     pub leader_elect_retry_period: Duration,
 
-    /// How many objects each controller reconciles at the same time, unless its code says; 0 for no limit.
-    #[arg(long, value_name = "N", default_value_t = 1)]
-    pub max_concurrent_reconciles: u16,
+    /// How many objects each controller reconciles at the same time, whatever its code says; 0 for no limit.
+    #[arg(long, value_name = "N")]
+    pub max_concurrent_reconciles: Option<u16>,
 
     /// Address of /metrics; 0 turns it off.
     #[arg(long, value_name = "ADDRESS", default_value = "0")]
@@ -133,7 +133,7 @@ pub struct Flags {
     pub webhook_host: String,
 
     /// Port that webhooks are served on.
-    #[arg(long, value_name = "PORT", default_value_t = WEBHOOK_PORT)]
+    #[arg(long, value_name = "PORT", default_value_t = 9443)]
     pub webhook_port: u16,
 
     /// The namespaces that [`Manager::namespaces`](crate::Manager::namespaces) returns. There is no flag
@@ -146,36 +146,14 @@ pub struct Flags {
 const CERTIFICATE: &str = "tls.crt";
 const KEY: &str = "tls.key";
 
-const WEBHOOK_PORT: u16 = 9443;
-
 impl Default for Flags {
     /// The values of an empty command line, in an empty environment.
     fn default() -> Self {
+        let command = Self::augment_args(Command::new(""));
+        let flags = Self::from_arg_matches(&command.get_matches_from([""]));
         Self {
-            kubeconfig: None,
-            health_probe_bind_address: BindAddress::Everywhere(8081),
-            leader_elect: false,
-            leader_election_id: None,
-            leader_election_namespace: None,
-            leader_elect_lease_duration: Duration::from_secs(15),
-            leader_elect_renew_deadline: Duration::from_secs(10),
-            leader_elect_retry_period: Duration::from_secs(2),
-            max_concurrent_reconciles: 1,
-            metrics_bind_address: BindAddress::Off,
-            metrics_secure: true,
-            metrics_cert_path: None,
-            metrics_cert_name: CERTIFICATE.to_owned(),
-            metrics_cert_key: KEY.to_owned(),
-            log_level: LevelFilter::INFO,
-            log_format: None,
-            request_timeout: Duration::from_secs(60),
-            graceful_shutdown_timeout: Duration::from_secs(25),
-            webhook_cert_path: None,
-            webhook_cert_name: CERTIFICATE.to_owned(),
-            webhook_cert_key: KEY.to_owned(),
-            webhook_host: String::new(),
-            webhook_port: WEBHOOK_PORT,
             watch_namespace: Vec::new(),
+            ..flags.unwrap_or_else(|error| error.exit())
         }
     }
 }
@@ -190,7 +168,8 @@ pub enum LogFormat {
     Json,
 }
 
-fn duration(text: &str) -> Result<Duration, String> {
+/// A duration as in Go, such as `1m30s`.
+pub(crate) fn duration(text: &str) -> Result<Duration, String> {
     let duration: SignedDuration = text
         .parse()
         .map_err(|_| "expected a duration such as `25s` or `1m30s`")?;

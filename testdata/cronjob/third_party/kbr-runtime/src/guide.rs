@@ -616,6 +616,8 @@
 //! - `kbr_unreadable_objects`: the objects that do not fit their Rust type and are skipped. An object counts
 //!   once for each watch that has it.
 //! - `kbr_cache_panics_total`: the panics of the functions that index or slim the objects of a cache.
+//! - `kbr_restless_objects_total`: how often an object was reconciled 600 times within a minute. The log names
+//!   it. Often its reconcile changes it each time, such as a time in its status, and so triggers itself.
 //! - `kbr_decoded_objects_total`: how often an object of a cache was parsed. Many of them for each reconcile
 //!   explain a high use of CPU: [`Cache::list`] parses all objects.
 //!

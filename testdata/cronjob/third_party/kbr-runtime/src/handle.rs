@@ -19,16 +19,17 @@ use std::sync::{Arc, Mutex};
 use k8s_openapi::jiff::Timestamp;
 use kube::core::NamespaceResourceScope;
 use kube::runtime::events::{Event, EventType, Recorder};
-use kube::{Api, Client, Resource};
+use kube::{Api, Client, Resource, ResourceExt};
 use serde_json::Value;
 
 use crate::Clock;
-use crate::cache::{Cache, Cached, Received};
+use crate::cache::{Cache, Cached, Entry, Received, lock};
 use crate::chain::chain;
+use crate::client::api;
 use crate::key::Key;
 pub(crate) use apply::Applied;
 pub(crate) use names::Names;
-pub(crate) use status::Statuses;
+pub(crate) use status::{Statuses, shown};
 
 /// The object that is reconciled. It dereferences to the object, as the cache has it.
 ///
@@ -60,7 +61,11 @@ pub struct Handle<K: Resource> {
     hand: Arc<Hand<K>>,
     /// The version of the object after the last write through this handle.
     written: Arc<Mutex<Option<String>>>,
+    opened: Arc<Mutex<Opened>>,
 }
+
+/// What was read through a handle, by the address of its entry, which is kept so that the address stays its own.
+type Opened = HashMap<usize, (Arc<Entry>, Arc<dyn Any + Send + Sync>)>;
 
 /// What all handles of one controller share.
 pub(crate) struct Hand<K: Resource> {
@@ -160,6 +165,7 @@ impl<K: Cached> Handle<K> {
             object,
             hand,
             written: Arc::default(),
+            opened: Arc::default(),
         }
     }
 
@@ -200,7 +206,7 @@ impl<K: Cached> Handle<K> {
     #[must_use]
     pub fn get<T: Cached>(&self, name: &str) -> Option<Arc<T>> {
         let key = self.key_of::<T>(name);
-        self.cache::<T>().entry(&key)?.open()
+        self.open(self.cache::<T>().entry(&key)?)
     }
 
     /// The objects of kind `T` that this object controls, sorted by name. Sends no request.
@@ -217,8 +223,8 @@ impl<K: Cached> Handle<K> {
         let uid = self.object.meta().uid.as_deref().unwrap_or_default();
         let owned = cache.controlled_by(uid).into_iter();
         let owned = owned.map(|(key, entry)| {
-            entry.open().ok_or_else(|| OwnedError::Unreadable {
-                resource: crate::watch::resource::<T>(cache.kind()),
+            self.open(entry).ok_or_else(|| OwnedError::Unreadable {
+                resource: cache.resource(),
                 name: key.name().to_owned(),
             })
         });
@@ -267,18 +273,32 @@ impl<K: Cached> Handle<K> {
         cache
     }
 
+    /// The object of an entry, if it is kept and fits its type. It is parsed once for all clones of this handle.
+    fn open<T: Cached>(&self, entry: Arc<Entry>) -> Option<Arc<T>> {
+        let mut opened = lock(&self.opened);
+        let address = Arc::as_ptr(&entry).addr();
+        if let Some((_, object)) = opened.get(&address) {
+            return object.clone().downcast().ok();
+        }
+        let object: Arc<T> = entry.open()?;
+        opened.insert(address, (entry, object.clone()));
+        Some(object)
+    }
+
     /// The objects of kind `T` in the namespace of `key`, as the cache of `T` takes them.
     fn received<T: Cached>(&self, cache: &Cache<T>, key: &Key) -> Api<Received<T>> {
-        let client = self.client();
-        match key.namespace() {
-            Some(namespace) => Api::namespaced_with(client, namespace, cache.kind()),
-            None => Api::all_with(client, cache.kind()),
-        }
+        api(self.client(), key.namespace(), cache.kind())
     }
 
     /// The unique name of an object of kind `T` in the namespace of this object.
     fn key_of<T: Cached>(&self, name: &str) -> Key {
         Key::within::<T>(self.object.meta().namespace.as_deref(), name)
+    }
+
+    /// The version that this object must have for the next write.
+    fn version(&self) -> Option<String> {
+        let written = lock(&self.written).clone();
+        written.or_else(|| self.object.resource_version())
     }
 }
 
@@ -296,6 +316,7 @@ impl<K: Resource> Clone for Handle<K> {
             object: self.object.clone(),
             hand: self.hand.clone(),
             written: self.written.clone(),
+            opened: self.opened.clone(),
         }
     }
 }

@@ -6,35 +6,39 @@
 //! Connections, memory and time are limited. When they run out, a connection that waits for its peer is
 //! evicted: see [`peer`].
 
-mod log_limit;
 mod metered;
 mod peer;
 
 use std::convert::Infallible;
+use std::future::pending;
 use std::io;
 use std::net::TcpListener;
 use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
-use axum::body::Body;
-use axum::http::{Request, Response};
-use hyper::body::Incoming;
+use futures::future::OptionFuture;
+use http::header::{ALLOW, CONTENT_TYPE};
+use http::{HeaderValue, Request, Response, StatusCode};
+use http_body_util::Full;
+use hyper::body::{Bytes, Incoming};
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::TokioIo;
-use rustls::ServerConfig;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpStream;
-use tokio::time::{Instant, MissedTickBehavior, interval, timeout};
+use tokio::time::{Instant, timeout};
 use tokio_rustls::TlsAcceptor;
-use tokio_util::sync::CancellationToken;
+use tokio_util::sync::{CancellationToken, DropGuard};
 
+use crate::ManagerError;
+use crate::certificate::{Certificate, Files};
 use crate::chain::chain;
-pub(crate) use log_limit::LogLimit;
+use crate::logging::LogLimit;
+use crate::thread::Thread;
 use metered::Metered;
+use peer::Peers;
 pub(crate) use peer::{Peer, Unavailable};
-use peer::{Peers, Phase};
 
 /// How long no connection is accepted after a failure, such as too many open files.
 const PAUSE: Duration = Duration::from_millis(100);
@@ -67,43 +71,127 @@ pub(crate) struct Limits {
     pub(crate) drain: Duration,
 }
 
-/// Answers requests with `respond` until `stop`, then finishes the open ones. Serves HTTPS if `tls` is
-/// given.
+/// A whole response.
+pub(crate) type Answer = Response<Full<Bytes>>;
+
+pub(crate) fn answer(status: StatusCode, format: &'static str, body: impl Into<Bytes>) -> Answer {
+    let mut answer = Response::new(Full::new(body.into()));
+    *answer.status_mut() = status;
+    let format = HeaderValue::from_static(format);
+    answer.headers_mut().insert(CONTENT_TYPE, format);
+    answer
+}
+
+pub(crate) fn text(status: StatusCode, text: impl Into<Bytes>) -> Answer {
+    answer(status, "text/plain; charset=utf-8", text)
+}
+
+/// The answer to `request` if its method is none of `methods`, which are separated by commas.
+pub(crate) fn refused_method<B>(request: &Request<B>, methods: &'static str) -> Option<Answer> {
+    let mut allowed = methods.split(", ");
+    if allowed.any(|method| method == request.method()) {
+        return None;
+    }
+    let mut refusal = text(StatusCode::METHOD_NOT_ALLOWED, "");
+    let allowed = HeaderValue::from_static(methods);
+    refusal.headers_mut().insert(ALLOW, allowed);
+    Some(refusal)
+}
+
+/// A server on its own thread, unless it is off. It stops when it is dropped.
+#[derive(Default)]
+pub(crate) struct Server(pub(crate) Option<Running>);
+
+pub(crate) struct Running {
+    thread: Thread,
+    stop: DropGuard,
+    limits: Limits,
+}
+
+impl Server {
+    /// Starts a thread for `serve`, which returns after the stop or a failure, and says why.
+    ///
+    /// # Errors
+    ///
+    /// [`ManagerError::Thread`].
+    pub(crate) fn start<F>(
+        name: &'static str,
+        limits: Limits,
+        serve: impl FnOnce(CancellationToken) -> F,
+    ) -> Result<Self, ManagerError>
+    where
+        F: Future<Output = String> + Send + 'static,
+    {
+        let stop = CancellationToken::new();
+        Ok(Self(Some(Running {
+            thread: Thread::spawn(name, serve(stop.clone()))?,
+            stop: stop.drop_guard(),
+            limits,
+        })))
+    }
+
+    /// Waits until the server ends and returns the reason; waits forever if it is off.
+    pub(crate) async fn ended(&mut self) -> ManagerError {
+        match &mut self.0 {
+            Some(running) => running.thread.ended().await,
+            None => pending().await,
+        }
+    }
+
+    /// Accepts no more requests, finishes the open ones, and frees the port. Returns whether that took no
+    /// longer than it may.
+    pub(crate) async fn stop(self) -> bool {
+        let Some(mut running) = self.0 else {
+            return true;
+        };
+        drop(running.stop);
+        let patience = running.limits.drain * 2;
+        timeout(patience, running.thread.ended()).await.is_ok()
+    }
+}
+
+/// Answers requests with `respond` until `stop`, then finishes the open ones. Serves HTTPS if there is a
+/// certificate, and follows its files. Returns why it has ended.
 pub(crate) async fn serve<R, F>(
     listener: TcpListener,
-    tls: Option<Arc<ServerConfig>>,
+    certificate: Option<(Certificate, Option<Files>)>,
     limits: Limits,
     stop: CancellationToken,
     respond: R,
-) -> io::Result<()>
+) -> String
 where
-    R: Fn(Arc<Peer>, Request<Incoming>) -> F + Clone + Send + Sync + 'static,
-    F: Future<Output = Response<Body>> + Send + 'static,
+    R: Fn(Arc<Peer>, Request<Incoming>) -> F + Send + Sync + 'static,
+    F: Future<Output = Answer> + Send + 'static,
 {
-    listener.set_nonblocking(true)?;
-    let listener = tokio::net::TcpListener::from_std(listener)?;
+    let (certificate, files) = certificate.unzip();
+    let begin = || {
+        listener.set_nonblocking(true)?;
+        let listener = tokio::net::TcpListener::from_std(listener)?;
+        let tls = certificate.map(Certificate::tls).transpose();
+        Ok::<_, io::Error>((listener, tls.map_err(io::Error::other)?))
+    };
+    let (listener, tls) = match begin() {
+        Ok(begun) => begun,
+        Err(error) => return chain(&error),
+    };
     let peers = Peers::new(limits);
-    let untrusted = Arc::new(LogLimit::default());
-    let mut sweep = interval(SWEEP);
-    sweep.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    let connections = Arc::new(Connections {
+        tls,
+        respond,
+        stop: stop.clone(),
+        untrusted: LogLimit::default(),
+    });
     let accept = async {
         loop {
             match listener.accept().await {
                 Ok((stream, _)) => {
-                    let connection = Connection {
-                        tls: tls.clone().map(TlsAcceptor::from),
-                        peer: Arc::new(peers.admit().await),
-                        respond: respond.clone(),
-                        stop: stop.clone(),
-                        idle: limits.idle,
-                        untrusted: untrusted.clone(),
-                    };
-                    tokio::spawn(connection.serve(stream));
+                    let peer = Arc::new(peers.admit().await);
+                    tokio::spawn(connections.clone().serve(stream, peer));
                 }
                 Err(error) => {
                     tracing::warn!(error = chain(&error), "could not accept a connection");
                     // The system may have a lower limit than ours.
-                    peers.evict_connection();
+                    peers.table().evict_connection();
                     tokio::time::sleep(PAUSE).await;
                 }
             }
@@ -111,49 +199,50 @@ where
     };
     let watch = async {
         loop {
-            sweep.tick().await;
+            tokio::time::sleep(SWEEP).await;
             peers.evict_overdue();
         }
     };
+    let follow = OptionFuture::from(files.flatten().map(Files::follow));
     tokio::select! {
         () = stop.cancelled() => {}
         () = accept => {}
         () = watch => {}
+        Some(()) = follow => {}
     }
     drop(listener);
     // Requests that take longer are cut off when the thread ends.
     let _ = timeout(limits.drain, peers.ended()).await;
-    Ok(())
+    "it was stopped".to_owned()
 }
 
-struct Connection<R> {
+/// What all connections share.
+struct Connections<R> {
     tls: Option<TlsAcceptor>,
-    peer: Arc<Peer>,
     respond: R,
     stop: CancellationToken,
-    idle: Duration,
     /// Log lines about clients that do not trust the certificate.
-    untrusted: Arc<LogLimit<()>>,
+    untrusted: LogLimit<()>,
 }
 
-impl<R, F> Connection<R>
+impl<R, F> Connections<R>
 where
     R: Fn(Arc<Peer>, Request<Incoming>) -> F,
-    F: Future<Output = Response<Body>>,
+    F: Future<Output = Answer>,
 {
-    async fn serve(self, stream: TcpStream) {
+    async fn serve(self: Arc<Self>, stream: TcpStream, peer: Arc<Peer>) {
         // A response is one small write, and nothing follows for which it could wait.
         let _ = stream.set_nodelay(true);
         let Some(tls) = &self.tls else {
-            return self.speak(stream).await;
+            return self.speak(stream, peer).await;
         };
         let handshake = tokio::select! {
             handshake = tls.accept(stream) => handshake,
-            () = self.peer.evicted() => return tracing::debug!("no TLS handshake in time"),
+            () = peer.evicted() => return tracing::debug!("no TLS handshake in time"),
             () = self.stop.cancelled() => return,
         };
         match handshake {
-            Ok(stream) => self.speak(stream).await,
+            Ok(stream) => self.speak(stream, peer).await,
             // Such as an API server that is configured to trust another CA.
             Err(error)
                 if is_refusal(&error) && self.untrusted.pass((), Instant::now()).is_some() =>
@@ -165,19 +254,21 @@ where
     }
 
     /// Answers the requests that arrive on `stream`.
-    async fn speak<S: AsyncRead + AsyncWrite + Unpin>(self, stream: S) {
-        let Self { peer, respond, .. } = self;
-        peer.enter(Phase::Idle, Some(self.idle));
+    async fn speak<S: AsyncRead + AsyncWrite + Unpin>(&self, stream: S, peer: Arc<Peer>) {
+        peer.wait();
         let service = service_fn(|request| {
-            let (peer, respond) = (peer.clone(), &respond);
+            let peer = peer.clone();
             async move {
                 peer.begin().await;
-                let answer = respond(peer.clone(), request).await;
+                let answer = (self.respond)(peer.clone(), request).await;
                 peer.answer(answer.body());
                 Ok::<_, Infallible>(answer)
             }
         });
-        let stream = Metered::new(stream, peer.clone());
+        let stream = Metered {
+            stream,
+            peer: peer.clone(),
+        };
         let connection = http1::Builder::new()
             .max_buf_size(BUFFER)
             // `evict_overdue` takes care of that.

@@ -1,15 +1,18 @@
 // Copyright The kbr authors
 // SPDX-License-Identifier: Apache-2.0
 
-//! The unique name of an object of a kind.
+//! The unique name of an object of a kind, and indexes of such names.
 
 use std::any::TypeId;
+use std::borrow::Borrow;
+use std::collections::{BTreeSet, HashMap};
 use std::fmt;
+use std::hash::Hash;
+use std::sync::Arc;
 
 use kube::Resource;
 use kube::api::ObjectMeta;
 use kube::core::ClusterResourceScope;
-use kube::runtime::reflector::ObjectRef;
 
 /// The name of an object; prints as `namespace/name`, or `name` without a namespace.
 #[derive(Clone, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
@@ -52,20 +55,28 @@ impl Key {
     }
 }
 
-impl<K: Resource> From<&ObjectRef<K>> for Key {
-    fn from(object: &ObjectRef<K>) -> Self {
-        Self {
-            namespace: object.namespace.clone(),
-            name: object.name.clone(),
-        }
-    }
-}
-
 impl fmt::Display for Key {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if let Some(namespace) = &self.namespace {
             write!(f, "{namespace}/")?;
         }
         f.write_str(&self.name)
+    }
+}
+
+/// The objects that each term finds.
+pub(crate) type Index<T> = HashMap<T, BTreeSet<Arc<Key>>>;
+
+/// `term` no longer finds the object.
+pub(crate) fn unindex<T, Q>(index: &mut Index<T>, term: &Q, object: &Key)
+where
+    T: Borrow<Q> + Eq + Hash,
+    Q: Eq + Hash + ?Sized,
+{
+    if let Some(objects) = index.get_mut(term) {
+        objects.remove(object);
+        if objects.is_empty() {
+            index.remove(term);
+        }
     }
 }

@@ -108,6 +108,8 @@ mod reconciler;
 #[cfg(feature = "manager")]
 mod referenced;
 #[cfg(feature = "manager")]
+mod restless;
+#[cfg(feature = "manager")]
 mod retry;
 #[cfg(feature = "manager")]
 mod running;

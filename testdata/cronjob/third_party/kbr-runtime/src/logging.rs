@@ -6,6 +6,8 @@
 //! No log files, rotation or export: a container's standard error is collected anyway. `otlp` decides
 //! what is traced, independently of the log filter.
 
+mod log_limit;
+
 use std::backtrace::Backtrace;
 use std::io::{self, IsTerminal};
 use std::panic;
@@ -18,6 +20,7 @@ use tracing_subscriber::layer::{Filter, SubscriberExt};
 use tracing_subscriber::{EnvFilter, Layer, Registry, reload};
 
 use crate::{Flags, LogFormat};
+pub(crate) use log_limit::LogLimit;
 
 /// The log filter of this process, if [`init`] has set up its logging.
 static FILTER: OnceLock<reload::Handle<EnvFilter, Registry>> = OnceLock::new();
@@ -93,11 +96,10 @@ fn wanted(text: &str) -> Result<EnvFilter, String> {
 
 /// Text on a terminal, JSON elsewhere, unless a flag sets the format.
 fn format(flag: Option<LogFormat>, terminal: bool) -> LogFormat {
-    match (flag, terminal) {
-        (Some(format), _) => format,
-        (None, true) => LogFormat::Text,
-        (None, false) => LogFormat::Json,
-    }
+    flag.unwrap_or(match terminal {
+        true => LogFormat::Text,
+        false => LogFormat::Json,
+    })
 }
 
 /// `level` for everything, except where `rust_log` overrides it.
@@ -118,15 +120,12 @@ fn subscriber(layers: Vec<BoxLayer>) -> impl Subscriber + Send + Sync {
 }
 
 /// Writes a line to `writer` for everything that passes `filter`.
-fn lines<W>(
+fn lines(
     format: LogFormat,
     color: bool,
     filter: impl Filter<Registry> + Send + Sync + 'static,
-    writer: W,
-) -> BoxLayer
-where
-    W: for<'w> MakeWriter<'w> + Send + Sync + 'static,
-{
+    writer: impl for<'w> MakeWriter<'w> + Send + Sync + 'static,
+) -> BoxLayer {
     let filter = filter.and(without_bodies());
     let lines = tracing_subscriber::fmt::layer()
         .with_writer(writer)

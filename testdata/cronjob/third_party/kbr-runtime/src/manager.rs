@@ -5,21 +5,24 @@
 //!
 //! All of them start in [`Manager::run`]: servers at once, controllers once this process leads.
 
+mod lead;
+
 use std::collections::HashMap;
 use std::error::Error as StdError;
-use std::future::{pending, ready};
+use std::future::pending;
 use std::pin::pin;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use futures::FutureExt;
-use futures::future::BoxFuture;
+use futures::future::{BoxFuture, OptionFuture};
 use kube::api::PartialObjectMeta;
 use kube::runtime::events::Recorder;
 use kube::runtime::watcher;
-use kube::{Api, Client, Config, Resource};
+use kube::{Api, Client, Config};
 use tokio::task::JoinSet;
-use tokio::time::{sleep, timeout};
+use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 
 use crate::api_server::ApiServer;
@@ -28,7 +31,7 @@ use crate::controller::{Prepared, Run};
 use crate::election::{self, Election};
 use crate::health::Health;
 use crate::metrics::{self, Metrics};
-use crate::probes::{Added, Probes};
+use crate::probes::{self, Added};
 use crate::queue::Queue;
 use crate::running::Running;
 use crate::watch::{Selection, Watches};
@@ -38,16 +41,13 @@ use crate::{
     Action, Cache, Clock, Controller, Flags, Handle, ManagerError, chain, client, logging,
     namespaces, signals,
 };
+use lead::Lead;
 
 /// Who reports on the watches that no controller began.
 const WATCHES: &str = "watches";
 
 /// How long the start is delayed to find out whether the namespaces to watch exist.
 const FIRST_ANSWER: Duration = Duration::from_secs(5);
-
-/// The part of the grace period after which no answer of the API server is waited for. The rest is for what
-/// reconciles do after the error.
-const LAST_ANSWER: f64 = 0.9;
 
 /// How long the servers may finish open requests after leadership was lost.
 const LAST_RESPONSES: Duration = Duration::from_secs(1);
@@ -98,17 +98,16 @@ struct Registration {
     name: &'static str,
     /// How many objects it reconciles at the same time.
     workers: usize,
-    prepare: Prepare,
+    prepare: Box<dyn FnOnce(Run) -> Prepared + Send>,
 }
 
 struct Task {
     name: &'static str,
     /// Whether it runs only while this process leads.
     needs_lead: bool,
-    start: Box<dyn FnOnce(CancellationToken) -> BoxFuture<'static, Result<(), String>> + Send>,
+    /// Returns why it failed if it did.
+    run: BoxFuture<'static, Result<(), String>>,
 }
-
-type Prepare = Box<dyn FnOnce(Run) -> Prepared + Send>;
 
 impl Manager {
     /// Sets up logging for the process, see [`init_logging`](crate::init_logging), and creates the client.
@@ -137,10 +136,8 @@ impl Manager {
         client::install_tls_provider();
         let server = ApiServer::with_deadline(config.clone(), flags.request_timeout);
         let (webhooks, metrics) = (Webhooks::default(), Metrics::new());
-        let host = config
-            .cluster_url
-            .authority()
-            .map_or("", |host| host.as_str());
+        let host = config.cluster_url.authority();
+        let host = host.map_or("", |host| host.as_str());
         metrics.count_requests(host, server.requests());
         metrics.count_panics(&webhooks);
         Ok(Self {
@@ -233,10 +230,9 @@ impl Manager {
     ///
     /// The role must allow `create` and `patch` on `events` in the API group `events.k8s.io`.
     pub fn recorder(&mut self, controller: &str) -> Recorder {
-        let client = &self.client;
         let recorder = self.recorders.entry(controller.to_owned());
-        let recorder = recorder.or_insert_with(|| Recorder::new(client.clone(), controller.into()));
-        recorder.clone()
+        let new = || Recorder::new(self.client.clone(), controller.into());
+        recorder.or_insert_with(new).clone()
     }
 
     /// A token that is cancelled when the manager stops. Cancel it yourself to stop the manager.
@@ -246,28 +242,19 @@ impl Manager {
     }
 
     /// A cache of all objects of kind `K`. There is one for each kind, whoever asks: controllers share it.
-    pub fn all<K>(&mut self) -> Cache<K>
-    where
-        K: Cached,
-        K::DynamicType: Default,
-    {
+    pub fn all<K: Cached<DynamicType: Default>>(&mut self) -> Cache<K> {
         self.caches.shared(self.client.clone(), None)
     }
 
     /// The same for one namespace.
-    pub fn namespaced<K>(&mut self, namespace: &str) -> Cache<K>
-    where
-        K: Cached,
-        K::DynamicType: Default,
-    {
+    pub fn namespaced<K: Cached<DynamicType: Default>>(&mut self, namespace: &str) -> Cache<K> {
         self.caches.shared(self.client.clone(), Some(namespace))
     }
 
     /// A cache of the metadata of all objects of kind `K`, for [`Controller::references`]. Nothing else is watched.
     pub fn metadata<K>(&mut self) -> Cache<PartialObjectMeta<K>>
     where
-        PartialObjectMeta<K>: Cached,
-        <PartialObjectMeta<K> as Resource>::DynamicType: Default,
+        PartialObjectMeta<K>: Cached<DynamicType: Default>,
     {
         self.all()
     }
@@ -275,8 +262,7 @@ impl Manager {
     /// A cache of the objects of `api` that `config` selects. It has a watch of its own, which its clones share.
     pub fn cache<K>(&mut self, api: Api<K>, config: watcher::Config) -> Cache<K>
     where
-        K: Cached,
-        K::DynamicType: Default,
+        K: Cached<DynamicType: Default>,
     {
         self.cache_of(api, config, K::DynamicType::default())
     }
@@ -294,8 +280,8 @@ impl Manager {
             client: api.into_client(),
             config,
         };
-        let cache = Cache::new(selection, kind);
-        self.caches.add(&cache);
+        let cache = Cache::new(Some(selection), kind);
+        self.caches.all.push(cache.source());
         cache
     }
 
@@ -356,7 +342,10 @@ impl Manager {
         E: StdError + Send + 'static,
         P: Fn(&K, &E) -> Option<Action> + Send + Sync + 'static,
     {
-        let workers = controller.workers(self.flags.max_concurrent_reconciles);
+        if let Some(limit) = self.flags.max_concurrent_reconciles {
+            controller = controller.concurrency(limit);
+        }
+        let workers = controller.workers();
         let policy = Arc::new(error_policy);
         let prepare = move |run| controller.prepare(name, reconcile, policy, run);
         self.controllers.push(Registration {
@@ -417,16 +406,15 @@ impl Manager {
         F: Future<Output = Result<(), E>> + Send + 'static,
         E: Into<BoxError>,
     {
-        let start = move |stop| -> BoxFuture<'static, Result<(), String>> {
-            Box::pin(async move {
-                let outcome = task(stop).await;
-                outcome.map_err(|error| chain::chain(&*error.into()))
-            })
+        let stop = self.stop.clone();
+        let run = async {
+            let outcome = task(stop).await;
+            outcome.map_err(|error| chain::chain(&*error.into()))
         };
         self.tasks.push(Task {
             name,
             needs_lead,
-            start: Box::new(start),
+            run: run.boxed(),
         });
     }
 
@@ -508,40 +496,44 @@ impl Manager {
     /// [`ManagerError::GracePeriodElapsed`] when reconciles or tasks do not finish in time.
     pub async fn run_until_stopped(&mut self) -> Result<(), ManagerError> {
         let settings = election::Settings::of(&self.flags)?;
-        let mut namespaces = self.watched_namespaces()?.fuse();
+        let namespaces = if self.is_namespaced {
+            let (client, server) = (self.client.clone(), self.server.clone());
+            let names = self.flags.watch_namespace.clone();
+            namespaces::check(&names)?;
+            Some(async move { namespaces::exist(&client, &server, &names).await })
+        } else {
+            None
+        };
+        let mut namespaces = pin!(OptionFuture::from(namespaces).fuse());
         // An outage of the API server must not prevent the start.
-        let first = timeout(FIRST_ANSWER, &mut namespaces);
-        if let Some(Ok(known)) = self.stop.run_until_cancelled(first).await {
+        let first = timeout(FIRST_ANSWER, namespaces.as_mut());
+        if let Some(Ok(Some(known))) = self.stop.run_until_cancelled(first).await {
             known?;
         }
-        let mut metrics = metrics::Server::start(&self.flags, &self.config, &self.metrics)?;
-        let election = match settings {
-            Some(settings) => {
-                let gate = self.server.gate();
-                let leads = self.metrics.leads(settings.name());
-                let config = self.config.clone();
-                Some(Election::start(settings, config, gate, leads, self.end)?)
-            }
-            None => None,
-        };
+        let mut metrics = metrics::start(&self.flags, &self.config, &self.metrics)?;
+        let election = settings.map(|settings| {
+            let (config, gate) = (self.config.clone(), self.server.gate());
+            Election::start(settings, config, gate, &self.metrics, self.end)
+        });
+        let election = election.transpose()?;
         let webhooks = std::mem::take(&mut self.webhooks);
         let mut server = webhook::Server::start(&self.flags, webhooks, &self.metrics)?;
         let mut health = Health::new(self.server.clone());
         let workers = self.controllers.iter().map(|controller| controller.workers);
         let threads = Threads::start(workers.sum())?;
         let controllers = self.take_controllers(&mut health, &threads);
-        let caches = self.take_caches(&controllers);
         let certificate = server.certificate();
         let address = &self.flags.health_probe_bind_address;
         let checks = std::mem::take(&mut self.checks);
         let config = self.config.clone();
-        let mut probes = Probes::start(address, config, certificate, health, checks)?;
+        let mut probes = probes::start(address, config, certificate, health, checks)?;
+        let caches = self.take_caches(&controllers);
         let others = async {
             tokio::select! {
                 error = server.ended() => error,
                 error = probes.ended() => error,
                 error = metrics.ended() => error,
-                Err(error) = namespaces => error,
+                Some(Err(error)) = namespaces => error,
                 () = self.server.report_outages(&self.client) => pending().await,
             }
         };
@@ -550,49 +542,27 @@ impl Manager {
             server: self.server.clone(),
             stop: self.stop.clone(),
             grace: self.flags.graceful_shutdown_timeout,
+            running: Running::default(),
+            watching: caches,
         };
         let tasks = std::mem::take(&mut self.tasks);
-        let (outcome, election) = lead.run(controllers, tasks, caches, others).await;
+        let (outcome, election) = lead.run(controllers, tasks, others).await;
         self.stop.cancel();
-        let release = async {
-            if let Some(election) = election {
-                election.release().await;
-            }
-        };
+        let release = OptionFuture::from(election.map(Election::release));
         let stopped = async { tokio::join!(release, server.stop(), metrics.stop()) };
-        if matches!(outcome, Err(ManagerError::LeadershipLost { .. })) {
+        let limit = match outcome {
             // Soon another may lead, and code that blocks its thread has not ended.
-            let _ = timeout(LAST_RESPONSES, stopped).await;
-        } else {
-            stopped.await;
-        }
+            Err(ManagerError::LeadershipLost { .. }) => LAST_RESPONSES,
+            _ => Duration::MAX,
+        };
+        let _ = timeout(limit, stopped).await;
         outcome
-    }
-
-    /// Returns a future that waits until the API server has confirmed the namespaces to watch.
-    ///
-    /// # Errors
-    ///
-    /// [`ManagerError::Flag`].
-    fn watched_namespaces(
-        &self,
-    ) -> Result<BoxFuture<'static, Result<(), ManagerError>>, ManagerError> {
-        if !self.is_namespaced {
-            return Ok(Box::pin(ready(Ok(()))));
-        }
-        let names = self.flags.watch_namespace.clone();
-        namespaces::check(&names)?;
-        let (client, server) = (self.client.clone(), self.server.clone());
-        Ok(Box::pin(async move {
-            namespaces::exist(&client, &server, &names).await
-        }))
     }
 
     fn take_controllers(&mut self, health: &mut Health, threads: &Threads) -> Vec<Prepared> {
         let controllers = std::mem::take(&mut self.controllers).into_iter();
         let controllers = controllers.map(|controller| {
-            let counts = self.metrics.controller(controller.name);
-            let queue = Queue::new(counts);
+            let queue = Queue::new(self.metrics.controller(controller.name));
             health.add(controller.name, queue.clone());
             self.metrics.watch(controller.name, queue.clone());
             let run = Run {
@@ -610,160 +580,19 @@ impl Manager {
         controllers.collect()
     }
 
-    /// The caches to fill at once: those that say so, and those that no controller fills.
-    fn take_caches(&mut self, controllers: &[Prepared]) -> Vec<BoxFuture<'static, ()>> {
+    /// Fills the caches that say so, and those that no controller fills.
+    fn take_caches(&mut self, controllers: &[Prepared]) -> JoinSet<()> {
         let recorder = self.recorder(WATCHES);
         let series = self.metrics.watches().clone();
         let watches = Watches::new(WATCHES, self.server.clone(), recorder, series);
         let used = |source: &Arc<dyn Source>| {
-            let mut all = controllers
-                .iter()
-                .flat_map(|controller| &controller.sources);
-            all.any(|other| other.address() == source.address())
+            let mut all = controllers.iter().flat_map(|one| &one.sources);
+            all.any(|other| Arc::ptr_eq(other, source))
         };
         let caches = std::mem::take(&mut self.caches);
-        let caches = caches.all().iter();
-        let wanted = caches.filter(|source| source.is_warm() || !used(source));
-        let mut wanted: Vec<BoxFuture<'static, ()>> = wanted
-            .map(|source| source.clone().follow(watches.clone()))
-            .collect();
-        if !wanted.is_empty() {
-            let reports = async move { match watches.report_unreadable().await {} };
-            wanted.push(Box::pin(reports));
-        }
-        wanted
+        let caches = caches.all.iter();
+        let wanted = caches
+            .filter(|source| source.watched().is_warm.load(Ordering::Relaxed) || !used(source));
+        watches.follow(wanted.cloned())
     }
-}
-
-/// Runs the controllers while this process leads.
-struct Lead {
-    /// Without an election, this process leads.
-    election: Option<Election>,
-    server: ApiServer,
-    stop: CancellationToken,
-    grace: Duration,
-}
-
-impl Lead {
-    /// Runs `controllers` once this process leads, and each of `tasks` at once or once this process leads,
-    /// until the stop or until a controller or one of the `others` ends. Also returns the election that may be
-    /// left: nothing that needs the Lease runs any more.
-    async fn run(
-        mut self,
-        controllers: Vec<Prepared>,
-        tasks: Vec<Task>,
-        caches: Vec<BoxFuture<'static, ()>>,
-        others: impl Future<Output = ManagerError>,
-    ) -> (Result<(), ManagerError>, Option<Election>) {
-        let mut others = pin!(others);
-        let mut running = Running::default();
-        let (leading, always): (Vec<_>, Vec<_>) =
-            tasks.into_iter().partition(|task| task.needs_lead);
-        self.spawn(&mut running, always);
-        // Until everything has ended.
-        let mut watching: JoinSet<()> = caches.into_iter().collect();
-        let mut waiting = Vec::new();
-        for controller in controllers {
-            let Prepared {
-                name, work, watch, ..
-            } = controller;
-            let mut watch = Some(watch);
-            if controller.is_warm || !controller.needs_leader {
-                watching.extend(watch.take());
-            }
-            if controller.needs_leader {
-                waiting.push((name, work, watch));
-            } else {
-                tracing::info!(controller = name, "starting");
-                running.spawn(name, work);
-            }
-        }
-        if let Some(election) = &mut self.election {
-            let outcome = tokio::select! {
-                biased;
-                () = self.stop.cancelled() => Some(Ok(())),
-                error = others.as_mut() => Some(Err(error)),
-                error = running.ended() => Some(Err(error)),
-                won = election.won() => match won {
-                    Ok(()) => None,
-                    Err(error) => {
-                        // There is no Lease to release.
-                        self.election = None;
-                        Some(Err(error))
-                    }
-                },
-            };
-            if let Some(outcome) = outcome {
-                let finished = self.finish(running).await;
-                return (first_error(outcome, finished), self.election);
-            }
-        }
-        self.spawn(&mut running, leading);
-        for (name, work, watch) in waiting {
-            tracing::info!(controller = name, "starting");
-            watching.extend(watch);
-            running.spawn(name, work);
-        }
-        let mut election = self.election.take();
-        let finished = async {
-            let outcome = tokio::select! {
-                // A controller that ends because of the stop has not ended by itself.
-                biased;
-                () = self.stop.cancelled() => Ok(()),
-                error = running.ended() => Err(error),
-                error = others => Err(error),
-            };
-            (outcome, self.finish(running).await)
-        };
-        let lost = async {
-            match &mut election {
-                Some(election) => election.lost().await,
-                None => pending().await,
-            }
-        };
-        let (outcome, finished) = tokio::select! {
-            finished = finished => finished,
-            // Everything that is running is dropped at its current `await`.
-            error = lost => return (Err(error), None),
-        };
-        // What has not ended may still write, so the Lease must then expire.
-        let election = election.filter(|_| finished.is_ok());
-        (first_error(outcome, finished), election)
-    }
-
-    fn spawn(&self, running: &mut Running, tasks: Vec<Task>) {
-        for task in tasks {
-            tracing::info!(task = task.name, "starting the task");
-            running.spawn_task(task.name, (task.start)(self.stop.clone()));
-        }
-    }
-
-    /// Stops `running` and waits for it within the grace period, at whose end nothing waits for the API server
-    /// any more.
-    async fn finish(&self, running: Running) -> Result<(), ManagerError> {
-        self.stop.cancel();
-        let give_up = async {
-            sleep(self.grace.mul_f64(LAST_ANSWER)).await;
-            self.server.give_up();
-            pending().await
-        };
-        tokio::select! {
-            finished = running.finish(self.grace) => finished,
-            never = give_up => never,
-        }
-    }
-}
-
-/// The first error, which is the cause of the second, or has hidden it until now.
-fn first_error(
-    outcome: Result<(), ManagerError>,
-    finished: Result<(), ManagerError>,
-) -> Result<(), ManagerError> {
-    if let (Err(_), Err(error)) = (&outcome, &finished) {
-        tracing::error!(
-            error = chain::chain(error),
-            "the manager did not end in time"
-        );
-    }
-    outcome.and(finished)
 }

@@ -20,9 +20,8 @@ mod webhooks;
 
 use std::collections::BTreeSet;
 use std::fmt;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard};
 
-use prometheus_client::collector::Collector;
 #[cfg(feature = "native-histograms")]
 use prometheus_client::encoding::prometheus_protobuf;
 use prometheus_client::encoding::text;
@@ -36,10 +35,11 @@ use prometheus_client::registry::{Metric, Registry};
 
 pub(crate) use controllers::{Backlog, Counts};
 pub(crate) use requests::{Requests, method};
-pub(crate) use server::Server;
+pub(crate) use server::start;
 pub(crate) use watches::{Share, Watches};
 pub(crate) use webhooks::Counts as WebhookCounts;
 
+use crate::cache::lock;
 use crate::queue::Queue;
 use controllers::Controllers;
 #[cfg(feature = "native-histograms")]
@@ -63,7 +63,7 @@ const TOTAL: &str = "_total";
 /// them.
 ///
 /// The manager's own metrics are those of controller-runtime 0.24, `kbr_cache_panics_total`, `kbr_decoded_objects_total`,
-/// `kbr_failing_watches` and `kbr_unreadable_objects`; see the [guide](crate::guide#metrics-and-the-log-level). You can add your own:
+/// `kbr_failing_watches`, `kbr_restless_objects_total` and `kbr_unreadable_objects`; see the [guide](crate::guide#metrics-and-the-log-level). You can add your own:
 ///
 /// ```
 /// use kbr_runtime::prometheus_client::metrics::counter::Counter;
@@ -100,35 +100,28 @@ struct Table {
 
 impl Metrics {
     pub(crate) fn new() -> Self {
-        let metrics = Self(Arc::new(Shared {
-            table: Mutex::default(),
-            controllers: Controllers::default(),
-            webhooks: Webhooks::default(),
-            watches: Watches::default(),
-            reads: Reads::default(),
-            leads: Family::default(),
-        }));
-        metrics.0.controllers.register(&metrics);
-        metrics.0.webhooks.register(&metrics);
-        metrics.0.watches.register(&metrics);
-        let Reads { total, errors } = metrics.reads();
-        metrics.register(
-            "certwatcher_read_certificate_total",
-            "Certificates that were read because their files had changed",
-            total,
-        );
-        metrics.register(
-            "certwatcher_read_certificate_errors_total",
-            "Certificates that could not be read",
-            errors,
-        );
-        metrics.register(
-            "leader_election_master_status",
-            "Whether this process leads",
-            metrics.0.leads.clone(),
-        );
-        metrics.collect(Process);
-        metrics
+        let mut table = Table::default();
+        table.registry.register_collector(Box::new(Process));
+        Self(Arc::new(Shared {
+            controllers: Controllers::new(&mut table),
+            webhooks: Webhooks::new(&mut table),
+            reads: Reads {
+                total: table.add(
+                    "certwatcher_read_certificate_total",
+                    "Certificates that were read because their files had changed",
+                ),
+                errors: table.add(
+                    "certwatcher_read_certificate_errors_total",
+                    "Certificates that could not be read",
+                ),
+            },
+            leads: table.add(
+                "leader_election_master_status",
+                "Whether this process leads",
+            ),
+            watches: Watches::new(&mut table),
+            table: Mutex::new(table),
+        }))
     }
 
     /// Registers `metric` and returns it, so that you can keep it where you count. It can be any metric
@@ -142,16 +135,7 @@ impl Metrics {
     /// When `name` is already taken or not valid: a name consists of letters, digits, `_` and `:`, and
     /// does not begin with a digit.
     pub fn register<M: Metric + Clone>(&self, name: &str, help: &str, metric: M) -> M {
-        let is_counter = matches!(metric.metric_type(), MetricType::Counter);
-        let family = if is_counter {
-            name.strip_suffix(TOTAL).unwrap_or(name)
-        } else {
-            name
-        };
-        let mut table = self.table();
-        table.take(family);
-        table.registry.register(family, help, metric.clone());
-        metric
+        self.table().register(name, help, metric)
     }
 
     /// Registers `requests` as the requests to the API server at `host`.
@@ -160,7 +144,7 @@ impl Metrics {
         table.take(requests::NAME);
         let host = ("host".into(), host.to_owned().into());
         let registry = table.registry.sub_registry_with_label(host);
-        registry.register(requests::NAME, requests::HELP, requests.series());
+        registry.register(requests::NAME, requests::HELP, requests.0.clone());
     }
 
     /// Registers the panic counters of `webhooks`.
@@ -208,23 +192,24 @@ impl Metrics {
     /// All metrics in the OpenMetrics text format.
     pub(crate) fn text(&self) -> Result<String, fmt::Error> {
         let mut text = String::new();
-        text::encode(&mut text, &self.table().registry)?;
+        text::encode(&mut text, &self.current().registry)?;
         Ok(text)
     }
 
     /// All metrics in Prometheus' protobuf format, with native histograms.
     #[cfg(feature = "native-histograms")]
     fn protobuf(&self) -> Result<Vec<u8>, prometheus_protobuf::EncodeError> {
-        prometheus_protobuf::encode_to_vec(&self.table().registry)
+        prometheus_protobuf::encode_to_vec(&self.current().registry)
     }
 
-    fn collect(&self, collector: impl Collector) {
-        let collector = Box::new(collector);
-        self.table().registry.register_collector(collector);
+    /// All metrics as they are now.
+    fn current(&self) -> MutexGuard<'_, Table> {
+        self.0.controllers.refresh();
+        self.table()
     }
 
     fn table(&self) -> MutexGuard<'_, Table> {
-        self.0.table.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.0.table)
     }
 }
 
@@ -241,6 +226,24 @@ impl fmt::Debug for Metrics {
 }
 
 impl Table {
+    /// See [`Metrics::register`].
+    fn register<M: Metric + Clone>(&mut self, name: &str, help: &str, metric: M) -> M {
+        let is_counter = matches!(metric.metric_type(), MetricType::Counter);
+        let family = if is_counter {
+            name.strip_suffix(TOTAL).unwrap_or(name)
+        } else {
+            name
+        };
+        self.take(family);
+        self.registry.register(family, help, metric.clone());
+        metric
+    }
+
+    /// The same for a metric without settings.
+    fn add<M: Metric + Clone + Default>(&mut self, name: &str, help: &str) -> M {
+        self.register(name, help, M::default())
+    }
+
     fn take(&mut self, name: &str) {
         let is_first = |char: char| char.is_ascii_alphabetic() || matches!(char, '_' | ':');
         let is_name = name.starts_with(is_first)

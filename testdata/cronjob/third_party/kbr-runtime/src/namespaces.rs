@@ -81,28 +81,25 @@ pub(crate) async fn exist(
 ) -> Result<(), ManagerError> {
     let namespaces = Api::<Namespace>::all(client.clone());
     for name in names {
-        let wrong = |reason| ManagerError::Namespace {
-            name: name.clone(),
-            reason,
-        };
         while let Err(error) = namespaces.get(name).await {
-            match error {
+            let reason = match error {
                 kube::Error::Api(status) if status.code == 404 => {
-                    let reason = format!("it does not exist: create it, or fix `{VARIABLE}`");
-                    return Err(wrong(reason));
+                    format!("it does not exist: create it, or fix `{VARIABLE}`")
                 }
                 // Without rights in a namespace, the API server does not say whether it exists.
-                kube::Error::Api(status) if status.code == 403 => {
-                    let reason = format!(
-                        "{}: create it if it does not exist, and bind a Role in it that allows `get` of \
-                         `namespaces`; or fix `{VARIABLE}`",
-                        status.message
-                    );
-                    return Err(wrong(reason));
-                }
+                kube::Error::Api(status) if status.code == 403 => format!(
+                    "{}: create it if it does not exist, and bind a Role in it that allows `get` of \
+                     `namespaces`; or fix `{VARIABLE}`",
+                    status.message
+                ),
                 // An outage says nothing about the namespace.
-                _ => pause(server, RETRY).await,
-            }
+                _ => {
+                    pause(server, RETRY).await;
+                    continue;
+                }
+            };
+            let name = name.clone();
+            return Err(ManagerError::Namespace { name, reason });
         }
     }
     tracing::info!(

@@ -8,7 +8,7 @@
 
 mod collector;
 
-use std::path::Path;
+use std::path::PathBuf;
 use std::sync::OnceLock;
 use std::time::Duration;
 
@@ -53,9 +53,7 @@ impl Traces {
 
     fn of(variable: impl Fn(&str) -> Option<String>) -> Self {
         let mut problems = Vec::new();
-        let started = Settings::read(variable, &mut problems)
-            .and_then(|settings| settings.map(Settings::start).transpose());
-        let provider = started.unwrap_or_else(|problem| {
+        let provider = start(variable, &mut problems).unwrap_or_else(|problem| {
             problems.push(format!("{problem}; no traces are sent"));
             None
         });
@@ -121,77 +119,56 @@ fn is_request(metadata: &Metadata<'_>) -> bool {
     metadata.is_span() && metadata.target().starts_with("kube_client")
 }
 
-/// Where and how spans are sent.
-#[derive(Debug)]
-struct Settings {
-    /// Including the path for traces.
-    endpoint: Uri,
-    /// The file of the CAs to trust, instead of those of the system.
-    authority: Option<String>,
-    timeout: Duration,
-}
-
-impl Settings {
-    /// Reads the settings that only the collector's client needs; the SDK reads all others itself.
-    /// `None` if no collector is named. An empty variable counts as not set.
-    fn read(
-        variable: impl Fn(&str) -> Option<String>,
-        problems: &mut Vec<String>,
-    ) -> Result<Option<Self>, String> {
-        let variable = |name: &str| variable(name).filter(|value| !value.is_empty());
-        // Settings for traces alone take precedence.
-        let setting = |name: &str| {
-            [
-                format!("OTEL_EXPORTER_OTLP_TRACES_{name}"),
-                format!("OTEL_EXPORTER_OTLP_{name}"),
-            ]
-            .into_iter()
-            .find_map(|name| Some((variable(&name)?, name)))
-        };
-        let Some((given, name)) = setting("ENDPOINT") else {
-            return Ok(None);
-        };
-        // The endpoint for traces is used as it is, as OpenTelemetry requires.
-        let (missing, present) = match name.contains("TRACES") {
-            true => ("", "/v1/traces"),
-            false => ("/v1/traces", ""),
-        };
-        let endpoint = endpoint(&given, missing).ok_or_else(|| {
-            let example = format!("http://collector:4318{present}");
-            format!("`{name}` is `{given}`: give a URL such as `{example}`")
-        })?;
-        if let Some((protocol, name)) = setting("PROTOCOL")
-            && protocol != HTTP_PROTOBUF
-        {
-            problems.push(format!(
-                "`{name}` is `{protocol}`, but traces are sent as `{HTTP_PROTOBUF}` only, to {endpoint}"
-            ));
-        }
-        let milliseconds = setting("TIMEOUT").and_then(|(text, _)| text.parse().ok());
-        Ok(Some(Self {
-            endpoint,
-            authority: setting("CERTIFICATE").map(|(path, _)| path),
-            timeout: milliseconds.map_or(TIMEOUT, Duration::from_millis),
-        }))
+/// Starts sending spans. Reads the settings that only the collector's client needs; the SDK reads all others
+/// itself. `None` if no collector is named. An empty variable counts as not set.
+fn start(
+    variable: impl Fn(&str) -> Option<String>,
+    problems: &mut Vec<String>,
+) -> Result<Option<SdkTracerProvider>, String> {
+    // Settings for traces alone take precedence.
+    let setting = |name: &str| {
+        [
+            format!("OTEL_EXPORTER_OTLP_TRACES_{name}"),
+            format!("OTEL_EXPORTER_OTLP_{name}"),
+        ]
+        .into_iter()
+        .find_map(|name| Some((variable(&name).filter(|value| !value.is_empty())?, name)))
+    };
+    let Some((given, name)) = setting("ENDPOINT") else {
+        return Ok(None);
+    };
+    // The endpoint for traces is used as it is, as OpenTelemetry requires.
+    let (missing, present) = match name.contains("TRACES") {
+        true => ("", "/v1/traces"),
+        false => ("/v1/traces", ""),
+    };
+    let endpoint = endpoint(&given, missing).ok_or_else(|| {
+        let example = format!("http://collector:4318{present}");
+        format!("`{name}` is `{given}`: give a URL such as `{example}`")
+    })?;
+    if let Some((protocol, name)) = setting("PROTOCOL")
+        && protocol != HTTP_PROTOBUF
+    {
+        problems.push(format!(
+            "`{name}` is `{protocol}`, but traces are sent as `{HTTP_PROTOBUF}` only, to {endpoint}"
+        ));
     }
-
-    fn start(self) -> Result<SdkTracerProvider, String> {
-        let authority = self.authority.as_deref().map(Path::new);
-        let collector = Collector::new(&self.endpoint, authority, self.timeout)?;
-        let exporter = SpanExporter::builder()
-            .with_http()
-            .with_http_client(collector)
-            .with_endpoint(self.endpoint.to_string())
-            .with_protocol(opentelemetry_otlp::Protocol::HttpBinary)
-            .with_timeout(self.timeout)
-            .build()
-            .map_err(|error| error.to_string())?;
-        let provider = SdkTracerProvider::builder()
-            .with_resource(resource())
-            .with_batch_exporter(exporter)
-            .build();
-        Ok(provider)
-    }
+    let milliseconds = setting("TIMEOUT").and_then(|(text, _)| text.parse().ok());
+    let timeout = milliseconds.map_or(TIMEOUT, Duration::from_millis);
+    // The file of the CAs to trust, instead of those of the system.
+    let authority = setting("CERTIFICATE").map(|(path, _)| PathBuf::from(path));
+    let exporter = SpanExporter::builder()
+        .with_http()
+        .with_http_client(Collector::new(&endpoint, authority.as_deref(), timeout)?)
+        .with_endpoint(endpoint.to_string())
+        .with_protocol(opentelemetry_otlp::Protocol::HttpBinary)
+        .with_timeout(timeout)
+        .build()
+        .map_err(|error| error.to_string())?;
+    let provider = SdkTracerProvider::builder()
+        .with_resource(resource())
+        .with_batch_exporter(exporter);
+    Ok(Some(provider.build()))
 }
 
 /// `given` with `path` added to it, if it is an HTTP or HTTPS URL.

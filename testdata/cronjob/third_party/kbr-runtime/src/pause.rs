@@ -5,16 +5,18 @@
 
 use std::collections::HashSet;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use k8s_openapi::jiff::Timestamp;
-use kube::api::{Patch, PatchParams};
-use kube::{Api, Client, Resource, ResourceExt};
-use serde::{Deserialize, Serialize};
+use kube::ResourceExt;
+use kube::api::PatchParams;
+use kube::core::Status;
+use serde::Serialize;
 use serde_json::json;
 
-use crate::cache::{Cache, Cached, Received};
+use crate::cache::{Cached, lock};
 use crate::conditions::{self, ConditionStatus};
+use crate::handle::{Hand, shown};
 use crate::key::Key;
 
 /// The condition of a paused object, and its reason while it is true.
@@ -28,90 +30,62 @@ pub(crate) struct Pause<K> {
     annotation: &'static str,
     /// Whether the condition is true; `None` if the object does not have it.
     condition: fn(&K) -> Option<bool>,
-    paused: PausedObjects,
-}
-
-/// The paused objects, each of which is logged once. Clones share them.
-#[derive(Clone, Default)]
-pub(crate) struct PausedObjects(Arc<Mutex<HashSet<Key>>>);
-
-impl PausedObjects {
-    pub(crate) fn forget(&self, object: &Key) {
-        self.lock().remove(object);
-    }
-
-    fn lock(&self) -> MutexGuard<'_, HashSet<Key>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-impl<K: Resource + Serialize> Pause<K> {
-    pub(crate) fn new(annotation: &'static str) -> Self {
-        Self {
-            annotation,
-            condition,
-            paused: PausedObjects::default(),
-        }
-    }
-}
-
-impl<K: Resource> Pause<K> {
-    pub(crate) fn paused(&self) -> PausedObjects {
-        self.paused.clone()
-    }
-
-    /// Starts it for the controller with that name.
-    pub(crate) fn run(self, controller: &str, client: Client, cache: Cache<K>) -> Running<K> {
-        Running {
-            pause: self,
-            client,
-            cache,
-            manager: format!("{controller}-pause"),
-            has_no_condition: AtomicBool::new(false),
-        }
-    }
-}
-
-/// The [`Pause`] of a running controller.
-pub(crate) struct Running<K: Resource> {
-    pause: Pause<K>,
-    client: Client,
-    cache: Cache<K>,
-    /// The field manager of the condition.
-    manager: String,
+    /// The paused objects, each of which is logged once.
+    paused: Mutex<HashSet<Key>>,
     /// Whether the kind is known to have no place for the condition.
     has_no_condition: AtomicBool,
 }
 
-impl<K: Cached> Running<K> {
+impl<K: Cached> Pause<K> {
+    pub(crate) fn new(annotation: &'static str) -> Self
+    where
+        K: Serialize,
+    {
+        Self {
+            annotation,
+            condition,
+            paused: Mutex::default(),
+            has_no_condition: AtomicBool::new(false),
+        }
+    }
+
+    pub(crate) fn forget(&self, object: &Key) {
+        lock(&self.paused).remove(object);
+    }
+
     /// Returns the object to reconcile, unless it is paused. Sets the condition in both cases.
     ///
     /// # Errors
     ///
     /// If the condition could not be written, but a later attempt may succeed.
-    pub(crate) async fn pass(&self, object: Arc<K>) -> kube::Result<Option<Arc<K>>> {
+    pub(crate) async fn pass(
+        &self,
+        hand: &Hand<K>,
+        object: Arc<K>,
+    ) -> kube::Result<Option<Arc<K>>> {
+        let key = Key::of(&*object);
         if object.meta().deletion_timestamp.is_some() {
-            self.pause.paused.forget(&Key::of(&*object));
+            self.forget(&key);
             return Ok(Some(object));
         }
-        let annotation = object.annotations().get(self.pause.annotation);
+        let annotation = object.annotations().get(self.annotation);
         let is_paused = annotation.is_some_and(|value| value == "true");
-        let shown = (self.pause.condition)(&object);
+        let shown = (self.condition)(&object);
         if is_paused {
-            if self.pause.paused.lock().insert(Key::of(&*object)) {
-                let annotation = self.pause.annotation;
+            if lock(&self.paused).insert(key) {
+                let annotation = self.annotation;
                 tracing::info!(annotation, "paused: not reconciled until it is resumed");
             }
             if shown != Some(true) {
-                self.write(&object, ConditionStatus::True).await?;
+                self.write(hand, &object, true).await?;
             }
             return Ok(None);
         }
-        if self.pause.paused.lock().remove(&Key::of(&*object)) {
+        if lock(&self.paused).remove(&key) {
             tracing::info!("resumed");
         }
         if shown == Some(true)
-            && let Some(written) = self.write(&object, ConditionStatus::False).await?
+            && let Some(written) = self.write(hand, &object, false).await?
         {
             // With the version that the next write must have.
             return Ok(Some(Arc::new(written)));
@@ -120,119 +94,75 @@ impl<K: Cached> Running<K> {
     }
 
     /// Writes the condition, if the kind has conditions, and returns the resulting object.
-    async fn write(&self, object: &K, status: ConditionStatus) -> kube::Result<Option<K>> {
+    async fn write(&self, hand: &Hand<K>, object: &K, is_true: bool) -> kube::Result<Option<K>> {
         if self.has_no_condition.load(Ordering::Relaxed) {
             return Ok(None);
         }
-        let kind = self.cache.kind();
-        let api: Api<Received<K>> = match object.namespace() {
-            Some(namespace) => Api::namespaced_with(self.client.clone(), &namespace, kind),
-            None => Api::all_with(self.client.clone(), kind),
-        };
-        let (reason, message) = match status {
-            ConditionStatus::True => (PAUSED, format!("{} is true", self.pause.annotation)),
-            _ => (NOT_PAUSED, String::new()),
+        let (status, reason, message) = if is_true {
+            let message = format!("{} is true", self.annotation);
+            (ConditionStatus::True, PAUSED, message)
+        } else {
+            (ConditionStatus::False, NOT_PAUSED, String::new())
         };
         let generation = object.meta().generation;
         let mut paused = conditions::new(PAUSED, status, reason, generation, Timestamp::now());
         paused.message = message;
-        let patch = json!({
-            "apiVersion": K::api_version(kind),
-            "kind": K::kind(kind),
-            "metadata": { "resourceVersion": object.resource_version() },
-            "status": { "conditions": [paused] },
-        });
+        let status = json!({ "conditions": [paused] });
         // Without force: if the list is a single field, it belongs to the controller.
-        let params = PatchParams::apply(&self.manager);
-        let name = object.name_any();
-        let patch = Patch::Apply(&patch);
-        match api.patch_status(&name, &params, &patch).await {
-            Ok(received) => {
-                // If it cannot be read, the watch reports it.
-                let Ok(written) = received.open() else {
-                    return Ok(None);
-                };
-                self.cache.wrote(received);
-                let is_true = matches!(status, ConditionStatus::True);
-                if (self.pause.condition)(&written) != Some(is_true) {
-                    // It would be written again at each reconcile, and each write would trigger the next.
-                    self.has_no_condition.store(true, Ordering::Relaxed);
-                    let error = "the type has no `status.conditions` to hold it";
-                    tracing::warn!(error, "the condition Paused is not kept");
-                }
-                Ok(Some(written))
-            }
-            Err(kube::Error::Api(status)) => match classify(&status) {
-                ErrorClass::Retry => Err(kube::Error::Api(status)),
-                ErrorClass::Gone => Ok(None),
-                ErrorClass::NoPlace => {
-                    self.has_no_condition.store(true, Ordering::Relaxed);
-                    tracing::debug!(error = status.message, "the kind has no condition Paused");
-                    Ok(None)
-                }
-                ErrorClass::Refused => {
-                    let error = &status.message;
-                    tracing::warn!(error, "the condition Paused is not written");
-                    Ok(None)
-                }
-            },
-            Err(error) => Err(error),
+        let params = PatchParams::apply(&format!("{}-pause", hand.name));
+        let version = object.resource_version();
+        let received = match hand.apply_status(object, version, &status, &params).await {
+            Ok(received) => received,
+            Err(kube::Error::Api(status)) if self.is_final(&status) => return Ok(None),
+            Err(error) => return Err(error),
+        };
+        // If it cannot be read, the watch reports it.
+        let Ok(written) = received.open() else {
+            return Ok(None);
+        };
+        hand.cache.wrote(received);
+        if (self.condition)(&written) != Some(is_true) {
+            // It would be written again at each reconcile, and each write would trigger the next.
+            self.has_no_condition.store(true, Ordering::Relaxed);
+            let error = "the type has no `status.conditions` to hold it";
+            tracing::warn!(error, "the condition Paused is not kept");
         }
+        Ok(Some(written))
     }
-}
 
-/// What an error of the API server means for the condition.
-enum ErrorClass {
-    /// The object was deleted.
-    Gone,
-    /// A later attempt may succeed.
-    Retry,
-    /// The kind has no status, or none with such conditions.
-    NoPlace,
-    /// For example by the role, because another manager owns the field, or because this object's status
-    /// needs other fields as well.
-    Refused,
-}
-
-fn classify(status: &kube::core::Status) -> ErrorClass {
-    let details = status.details.iter();
-    let mut causes = details.clone().flat_map(|details| &details.causes);
-    match status.code {
-        404 if details.clone().any(|details| !details.name.is_empty()) => ErrorClass::Gone,
-        404 => ErrorClass::NoPlace,
-        // The result of a server-side apply of a field that is not in the schema.
-        500 if status.message.contains("field not declared in schema") => ErrorClass::NoPlace,
-        409 if causes.any(|cause| cause.reason == "FieldManagerConflict") => ErrorClass::Refused,
-        400 | 401 | 403 | 422 => ErrorClass::Refused,
-        _ => ErrorClass::Retry,
+    /// Whether a later attempt would be refused as well.
+    fn is_final(&self, refusal: &Status) -> bool {
+        let mut details = refusal.details.iter();
+        let mut causes = details.clone().flat_map(|details| &details.causes);
+        let (code, error) = (refusal.code, &refusal.message);
+        if code == 404 && details.any(|details| !details.name.is_empty()) {
+            // The object was deleted.
+            return true;
+        }
+        // The kind has no status, or none with such conditions, which is the result of a server-side apply of a field
+        // that is not in the schema.
+        let is_undeclared = code == 500 && error.contains("field not declared in schema");
+        if code == 404 || is_undeclared {
+            self.has_no_condition.store(true, Ordering::Relaxed);
+            tracing::debug!(error, "the kind has no condition Paused");
+            return true;
+        }
+        // For example by the role, because another manager owns the field, or because this object's status
+        // needs other fields as well.
+        let is_taken = causes.any(|cause| cause.reason == "FieldManagerConflict");
+        let is_refused = matches!(code, 400 | 401 | 403 | 422) || code == 409 && is_taken;
+        if is_refused {
+            tracing::warn!(error, "the condition Paused is not written");
+        }
+        is_refused
     }
-}
-
-#[derive(Deserialize)]
-struct Shown {
-    #[serde(default)]
-    status: Option<ShownStatus>,
-}
-
-#[derive(Deserialize)]
-struct ShownStatus {
-    #[serde(default)]
-    conditions: Option<Vec<ShownCondition>>,
-}
-
-#[derive(Deserialize)]
-struct ShownCondition {
-    #[serde(rename = "type")]
-    type_: String,
-    status: String,
 }
 
 /// Whether the condition is true; `None` if the object does not have it.
 fn condition<K: Serialize>(object: &K) -> Option<bool> {
     // Fields of these names may hold something else: then there is no condition.
-    let text = serde_json::to_vec(object).ok()?;
-    let shown: Shown = serde_json::from_slice(&text).ok()?;
-    let conditions = shown.status?.conditions?.into_iter();
-    let mut paused = conditions.filter(|condition| condition.type_ == PAUSED);
-    paused.next().map(|condition| condition.status == "True")
+    let status = shown(object).ok()?;
+    let mut conditions = status["conditions"].as_array()?.iter();
+    let paused = conditions.find(|condition| condition["type"] == PAUSED);
+    paused.map(|condition| condition["status"] == "True")
 }

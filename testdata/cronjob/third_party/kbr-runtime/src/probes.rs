@@ -15,25 +15,20 @@ use std::net::TcpListener;
 use std::sync::Arc;
 use std::time::Duration;
 
-use axum::Router;
-use axum::extract::{Path, RawQuery, State};
-use axum::http::StatusCode;
-use axum::response::IntoResponse;
-use axum::routing::get;
-use hyper::service::Service;
-use hyper_util::service::TowerToHyperService;
+use http::{Request, StatusCode};
+use hyper::body::Incoming;
 use kube::{Client, Config};
 use tokio::sync::Mutex;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
+use tracing::field::display;
 
 use crate::certificate::Certificate;
 use crate::chain::chain;
 use crate::checks::Checks;
 use crate::client::ask_readiness;
 use crate::health::Health;
-use crate::http_server::{self, Limits};
-use crate::thread::Thread;
+use crate::http_server::{self, Answer, Limits, Server, refused_method, text};
 use crate::{BindAddress, ManagerError};
 
 /// How long the API server may take to answer; less than the second after which the kubelet
@@ -61,44 +56,25 @@ pub(crate) struct Added {
     pub(crate) ready: Checks,
 }
 
-/// The probe server, unless it is turned off.
-pub(crate) struct Probes(Option<Thread>);
-
-impl Probes {
-    /// Serves on `address` until the process ends, and asks the API server of `config` if `health` is
-    /// in doubt. Without a `certificate`, readiness does not wait for one.
-    ///
-    /// # Errors
-    ///
-    /// [`ManagerError::Listen`] or [`ManagerError::Thread`].
-    pub(crate) fn start(
-        address: &BindAddress,
-        config: Config,
-        certificate: Option<Certificate>,
-        health: Health,
-        checks: Added,
-    ) -> Result<Self, ManagerError> {
-        let listener = address.listen().map_err(|source| ManagerError::Listen {
-            server: "the health probes",
-            address: address.clone(),
-            source,
-        })?;
-        listener
-            .map(|listener| {
-                let serve = serve(listener, config, certificate, health, checks);
-                Thread::spawn("probes", serve)
-            })
-            .transpose()
-            .map(Self)
-    }
-
-    /// Waits until the server ends and returns the reason; waits forever if it is turned off.
-    pub(crate) async fn ended(&mut self) -> ManagerError {
-        match &mut self.0 {
-            Some(thread) => thread.ended().await,
-            None => std::future::pending().await,
-        }
-    }
+/// Serves on `address` until the process ends, and asks the API server of `config` if `health` is in doubt.
+/// Without a `certificate`, readiness does not wait for one.
+///
+/// # Errors
+///
+/// [`ManagerError::Listen`] or [`ManagerError::Thread`].
+pub(crate) fn start(
+    address: &BindAddress,
+    config: Config,
+    certificate: Option<Certificate>,
+    health: Health,
+    checks: Added,
+) -> Result<Server, ManagerError> {
+    let Some(listener) = address.open("the health probes")? else {
+        return Ok(Server::default());
+    };
+    Server::start("probes", LIMITS, |_| {
+        serve(listener, config, certificate, health, checks)
+    })
 }
 
 /// Serves until something fails, and returns the reason.
@@ -115,31 +91,20 @@ async fn serve(
         Ok(client) => client,
         Err(error) => return chain(&error),
     };
-    let router = Router::new()
-        .route("/healthz", get(healthy))
-        .route("/healthz/{check}", get(one_of_health))
-        .route("/readyz", get(ready))
-        .route("/readyz/{check}", get(one_of_ready))
-        .with_state(Arc::new(Process {
-            client,
-            certificate,
-            health,
-            checks,
-            asked: Mutex::new(None),
-        }));
-    let served = async {
-        tracing::info!(address = %listener.local_addr()?, "serving health probes");
-        let router = TowerToHyperService::new(router);
-        let respond = move |_, request| {
-            let answer = router.call(request);
-            async move { answer.await.into_response() }
-        };
-        http_server::serve(listener, None, LIMITS, CancellationToken::new(), respond).await
+    let process = Arc::new(Process {
+        client,
+        certificate,
+        health,
+        checks,
+        asked: Mutex::new(None),
+    });
+    let address = listener.local_addr().ok().map(display);
+    tracing::info!(address, "serving health probes");
+    let respond = move |_, request| {
+        let process = process.clone();
+        async move { process.respond(&request).await }
     };
-    match served.await {
-        Ok(()) => "it stopped serving".to_owned(),
-        Err(error) => chain(&error),
-    }
+    http_server::serve(listener, None, LIMITS, CancellationToken::new(), respond).await
 }
 
 /// The state of this process.
@@ -167,70 +132,65 @@ impl Process {
         *asked = Some((Instant::now(), answered));
         answered
     }
-}
 
-type Answer = (StatusCode, String);
-
-async fn ready(State(process): State<Arc<Process>>, query: RawQuery) -> Answer {
-    let certificate = process.certificate.as_ref();
-    if let Some(reason) = certificate.and_then(Certificate::missing) {
+    /// Why this process is not ready, apart from the checks.
+    fn not_ready(&self) -> Option<String> {
+        let reason = self.certificate.as_ref()?.missing()?;
         tracing::warn!(error = reason, "not ready: webhooks have no certificate");
-        let reason = format!("webhooks have no certificate: {reason}");
-        return (StatusCode::SERVICE_UNAVAILABLE, reason);
+        Some(format!("webhooks have no certificate: {reason}"))
     }
-    checked("ready", &process.checks.ready, None, query).await
-}
 
-async fn healthy(State(process): State<Arc<Process>>, query: RawQuery) -> Answer {
-    if let Some(reason) = process.health.stuck()
-        && process.reaches_api_server().await
-    {
+    /// Why this process is not healthy, apart from the checks.
+    async fn not_healthy(&self) -> Option<String> {
+        let reason = self.health.stuck()?;
+        if !self.reaches_api_server().await {
+            return None;
+        }
         tracing::error!(error = reason, "not healthy: the process is stuck");
-        return (StatusCode::SERVICE_UNAVAILABLE, reason);
+        Some(reason)
     }
-    checked("healthy", &process.checks.health, None, query).await
-}
 
-async fn one_of_ready(
-    State(process): State<Arc<Process>>,
-    Path(name): Path<String>,
-    query: RawQuery,
-) -> Answer {
-    checked("ready", &process.checks.ready, Some(&name), query).await
-}
-
-async fn one_of_health(
-    State(process): State<Arc<Process>>,
-    Path(name): Path<String>,
-    query: RawQuery,
-) -> Answer {
-    checked("healthy", &process.checks.health, Some(&name), query).await
-}
-
-/// The response of `checks`, or of the check named `only`. It shows all outcomes if a check failed, or
-/// with `?verbose`.
-async fn checked(
-    probe: &'static str,
-    checks: &Checks,
-    only: Option<&str>,
-    RawQuery(query): RawQuery,
-) -> Answer {
-    let Some(report) = checks.run(only).await else {
-        return (StatusCode::NOT_FOUND, "there is no such check".to_owned());
-    };
-    let mut is_well = true;
-    for (check, error) in report.failed() {
-        is_well = false;
-        tracing::error!(check, error, "not {probe}: a check failed");
+    /// The response shows the outcomes of all checks, or of the one that the path names, if one of them has
+    /// failed, or with `?verbose`.
+    async fn respond(&self, request: &Request<Incoming>) -> Answer {
+        let path = request.uri().path().strip_prefix('/').unwrap_or_default();
+        let (page, only) = match path.split_once('/') {
+            Some((page, check)) => (page, Some(check)),
+            None => (path, None),
+        };
+        let (probe, checks) = match page {
+            "healthz" => ("healthy", &self.checks.health),
+            "readyz" => ("ready", &self.checks.ready),
+            _ => return text(StatusCode::NOT_FOUND, ""),
+        };
+        if let Some(refusal) = refused_method(request, "GET, HEAD") {
+            return refusal;
+        }
+        let problem = match page {
+            _ if only.is_some() => None,
+            "healthz" => self.not_healthy().await,
+            _ => self.not_ready(),
+        };
+        if let Some(reason) = problem {
+            return text(StatusCode::SERVICE_UNAVAILABLE, reason);
+        }
+        let Some(report) = checks.run(only).await else {
+            return text(StatusCode::NOT_FOUND, "there is no such check");
+        };
+        let mut is_well = true;
+        for (check, error) in report.failed() {
+            is_well = false;
+            tracing::error!(check, error, "not {probe}: a check failed");
+        }
+        if !is_well {
+            return text(StatusCode::SERVICE_UNAVAILABLE, report.lines());
+        }
+        let mut words = request.uri().query().unwrap_or_default().split('&');
+        let lines = if words.any(|word| word == "verbose") {
+            report.lines()
+        } else {
+            String::new()
+        };
+        text(StatusCode::OK, lines + "ok")
     }
-    if !is_well {
-        return (StatusCode::SERVICE_UNAVAILABLE, report.lines());
-    }
-    let is_verbose = query.is_some_and(|query| query.split('&').any(|word| word == "verbose"));
-    let lines = if is_verbose {
-        report.lines()
-    } else {
-        String::new()
-    };
-    (StatusCode::OK, format!("{lines}ok"))
 }

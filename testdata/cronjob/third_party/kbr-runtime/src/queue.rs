@@ -9,14 +9,14 @@
 //! gets every fourth turn, and so finishes however much changes. An object that is due counts as changed at
 //! that time. Within both groups, the order is first come, first served, so none of them starves another.
 
-use std::cmp::Reverse;
-use std::collections::{BinaryHeap, HashMap, VecDeque};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::collections::{BTreeMap, HashMap};
+use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 
 use tokio::sync::Notify;
-use tokio::time::{Instant, sleep_until};
+use tokio::time::{Instant, timeout_at};
 
+use crate::cache::lock;
 use crate::key::Key;
 use crate::metrics::{Backlog, Counts};
 
@@ -54,24 +54,20 @@ struct Shared {
     added: Notify,
 }
 
+#[derive(Default)]
 struct State {
-    /// Whether the controller has begun to reconcile.
-    is_open: bool,
     /// How long one reconcile may take.
     timeout: Duration,
     /// How long an object must not have changed before it is reconciled.
     quiet: Duration,
     objects: HashMap<Arc<Key>, Object>,
-    /// The objects whose turn it is, with the number of their entry. An entry whose number differs from that
-    /// of the object is outdated.
-    changes: VecDeque<(Arc<Key>, u64)>,
-    list: VecDeque<(Arc<Key>, u64)>,
-    /// The objects that are due later, the first on top.
-    due: BinaryHeap<Reverse<(Instant, u64, Arc<Key>)>>,
-    /// How many objects wait for their turn.
-    waiting: usize,
-    running: usize,
-    last_finished: Instant,
+    /// The objects whose turn it is, by the number of their entry.
+    changes: BTreeMap<u64, Arc<Key>>,
+    list: BTreeMap<u64, Arc<Key>>,
+    /// The objects that are due later.
+    due: BTreeMap<(Instant, u64), Arc<Key>>,
+    /// When the last reconcile ended, or the controller began to reconcile; `None` before that.
+    last_finished: Option<Instant>,
     changes_in_a_row: u32,
     /// The number of the last entry.
     entries: u64,
@@ -86,37 +82,21 @@ struct Object {
     running: Option<Instant>,
 }
 
+#[derive(Clone, Copy)]
 struct Waiting {
     trigger: Trigger,
     since: Instant,
-    /// The number of its entry.
+    /// The number of its entry, unless it runs: then it has none yet.
     entry: u64,
 }
 
 impl Queue {
     pub(crate) fn new(counts: Counts) -> Self {
-        let state = State {
-            is_open: false,
-            timeout: Duration::MAX,
-            quiet: Duration::ZERO,
-            objects: HashMap::new(),
-            changes: VecDeque::new(),
-            list: VecDeque::new(),
-            due: BinaryHeap::new(),
-            waiting: 0,
-            running: 0,
-            last_finished: Instant::now(),
-            changes_in_a_row: 0,
-            entries: 0,
-        };
-        let shared = Shared {
-            state: Mutex::new(state),
+        let shared = Arc::new(Shared {
+            state: Mutex::default(),
             added: Notify::new(),
-        };
-        Self {
-            shared: Arc::new(shared),
-            counts,
-        }
+        });
+        Self { shared, counts }
     }
 
     pub(crate) fn counts(&self) -> &Counts {
@@ -131,8 +111,7 @@ impl Queue {
 
     /// From now on, objects are reconciled.
     pub(crate) fn open(&self) {
-        let mut state = self.lock();
-        (state.is_open, state.last_finished) = (true, Instant::now());
+        self.lock().last_finished = Some(Instant::now());
     }
 
     /// Asks for a reconcile of the object.
@@ -146,13 +125,15 @@ impl Queue {
 
     /// Forgets what the object waits for, because it was deleted.
     pub(crate) fn forget(&self, object: &Arc<Key>) {
-        let mut state = self.lock();
+        let state = &mut *self.lock();
         let Some(known) = state.objects.get_mut(object) else {
             return;
         };
-        known.due = None;
-        if known.waiting.take().is_some() && known.running.is_none() {
-            state.waiting -= 1;
+        if let Some(due) = known.due.take() {
+            state.due.remove(&due);
+        }
+        if let Some(waiting) = known.waiting.take() {
+            state.turns(waiting.trigger).remove(&waiting.entry);
         }
         state.drop_idle(object);
     }
@@ -160,33 +141,33 @@ impl Queue {
     /// The next object to reconcile, once there is one. It counts as running until [`Running`] is dropped.
     pub(crate) async fn next(&self) -> Running {
         loop {
-            let due = {
-                let (now, mut state) = (Instant::now(), self.lock());
-                let added = state.fall_due(now);
-                let next = state.next(now);
-                let due = state.next_due();
-                drop(state);
-                self.counts.added(added);
-                if let Some((object, waited)) = next {
-                    self.counts.waited(waited);
-                    let queue = self.clone();
-                    let again = None;
-                    return Running {
-                        queue,
-                        object,
-                        again,
-                    };
-                }
-                due
+            let due = match self.turn() {
+                Ok(running) => return running,
+                Err(due) => due,
             };
+            let added = self.shared.added.notified();
             match due {
-                Some(due) => tokio::select! {
-                    () = self.shared.added.notified() => {}
-                    () = sleep_until(due) => {}
-                },
-                None => self.shared.added.notified().await,
+                Some(due) => timeout_at(due, added).await.unwrap_or_default(),
+                None => added.await,
             }
         }
+    }
+
+    /// The object whose turn it is; if there is none, when the next one is due.
+    fn turn(&self) -> Result<Running, Option<Instant>> {
+        let (now, mut state) = (Instant::now(), self.lock());
+        let added = state.fall_due(now);
+        let next = state.next(now);
+        let due = state.due.keys().next().map(|(due, _)| *due);
+        drop(state);
+        self.counts.added(added);
+        let (object, waited) = next.ok_or(due)?;
+        self.counts.waited(waited);
+        Ok(Running {
+            queue: self.clone(),
+            object,
+            again: None,
+        })
     }
 
     /// Notes that the reconcile of the object has ended, and whether it is due again.
@@ -205,8 +186,8 @@ impl Queue {
         let running = state.objects.values().filter_map(|object| object.running);
         let running = running.map(|since| now.saturating_duration_since(since));
         Backlog {
-            waiting: state.waiting,
-            running: state.running,
+            waiting: state.changes.len() + state.list.len(),
+            running: running.clone().count(),
             unfinished: running.clone().sum(),
             longest: running.max().unwrap_or_default(),
         }
@@ -215,16 +196,14 @@ impl Queue {
     /// How long nothing has finished although there was work; `None` without work.
     pub(crate) fn stuck_for(&self) -> Option<Duration> {
         let state = self.lock();
-        if !state.is_open {
-            return None;
-        }
+        let last_finished = state.last_finished?;
         let objects = state.objects.values();
         let since = objects.filter_map(|object| {
-            let waiting = object.waiting.as_ref().map(|waiting| waiting.since);
+            let waiting = object.waiting.map(|waiting| waiting.since);
             object.running.or(waiting)
         });
         let oldest = since.min()?;
-        Some(oldest.elapsed().min(state.last_finished.elapsed()))
+        Some(oldest.elapsed().min(last_finished.elapsed()))
     }
 
     /// How long it may take until something finishes.
@@ -232,30 +211,8 @@ impl Queue {
         self.lock().timeout.saturating_add(SLACK)
     }
 
-    /// As if there had been work for that time, and none had finished.
-    #[cfg(test)]
-    pub(crate) fn has_waited(&self, time: Duration) {
-        let then = Instant::now().checked_sub(time);
-        let then = then.unwrap_or_else(Instant::now);
-        let mut state = self.lock();
-        let object = Arc::new(Key::of_meta(&kube::api::ObjectMeta::default()));
-        state.add(&object, Trigger::Change, then);
-        state.is_open = true;
-        state.timeout = Duration::ZERO;
-        drop(state);
-        self.has_finished_before(time);
-    }
-
-    /// As if the last reconcile had ended this long ago.
-    #[cfg(test)]
-    pub(crate) fn has_finished_before(&self, time: Duration) {
-        let then = Instant::now().checked_sub(time);
-        self.lock().last_finished = then.unwrap_or_else(Instant::now);
-    }
-
     fn lock(&self) -> MutexGuard<'_, State> {
-        let state = self.shared.state.lock();
-        state.unwrap_or_else(PoisonError::into_inner)
+        lock(&self.shared.state)
     }
 }
 
@@ -296,131 +253,95 @@ impl State {
     /// The object waits for its turn. Returns how many objects have begun to wait.
     fn wait(&mut self, object: &Arc<Key>, trigger: Trigger, since: Instant) -> usize {
         let known = self.objects.entry(object.clone()).or_default();
-        let is_running = known.running.is_some();
-        let (since, is_new) = match &known.waiting {
-            Some(waiting) if waiting.trigger == trigger || waiting.trigger == Trigger::Change => {
-                return 0;
-            }
-            Some(waiting) => (waiting.since, false),
-            None => (since, true),
-        };
-        self.entries += 1;
-        let entry = self.entries;
+        let before = known.waiting;
+        let covers =
+            |before: Waiting| before.trigger == Trigger::Change || trigger == Trigger::List;
+        if before.is_some_and(covers) {
+            return 0;
+        }
         known.waiting = Some(Waiting {
             trigger,
-            since,
-            entry,
+            since: before.map_or(since, |before| before.since),
+            entry: 0,
         });
-        if !is_running {
-            self.waiting += usize::from(is_new);
-            self.queue(trigger).push_back((object.clone(), entry));
+        if let Some(before) = before {
+            self.turns(before.trigger).remove(&before.entry);
         }
-        usize::from(is_new)
+        self.queue(object);
+        usize::from(before.is_none())
+    }
+
+    /// If the object waits and does not run, it is the last of those whose turn it is.
+    fn queue(&mut self, object: &Arc<Key>) {
+        let known = self.objects.get_mut(object);
+        let known = known.filter(|known| known.running.is_none());
+        if let Some(waiting) = known.and_then(|known| known.waiting.as_mut()) {
+            self.entries += 1;
+            waiting.entry = self.entries;
+            let (trigger, entry) = (waiting.trigger, waiting.entry);
+            self.turns(trigger).insert(entry, object.clone());
+        }
     }
 
     /// The object is due after `delay`, and not at another time.
     fn delay(&mut self, object: &Arc<Key>, delay: Duration, now: Instant) {
         self.entries += 1;
-        let due = now + delay.min(FOREVER);
+        let due = (now + delay.min(FOREVER), self.entries);
         let known = self.objects.entry(object.clone()).or_default();
-        known.due = Some((due, self.entries));
-        self.due.push(Reverse((due, self.entries, object.clone())));
-        // Outdated entries must not outnumber the others.
-        if self.due.len() > FEW && self.due.len() > self.objects.len() * 2 {
-            let objects = &self.objects;
-            self.due
-                .retain(|Reverse((_, entry, object))| is_due_by(objects, object, *entry));
+        if let Some(before) = known.due.replace(due) {
+            self.due.remove(&before);
         }
+        self.due.insert(due, object.clone());
     }
 
     /// Lets the objects wait for their turn that are due. Returns how many have begun to wait.
     fn fall_due(&mut self, now: Instant) -> usize {
         let mut added = 0;
-        while let Some(Reverse((due, ..))) = self.due.peek()
-            && *due <= now
+        while let Some(first) = self.due.first_entry()
+            && first.key().0 <= now
         {
-            let Some(Reverse((due, entry, object))) = self.due.pop() else {
-                break;
-            };
-            if is_due_by(&self.objects, &object, entry) {
-                if let Some(known) = self.objects.get_mut(&object) {
-                    known.due = None;
-                }
-                added += self.wait(&object, Trigger::Change, due);
+            let ((due, _), object) = first.remove_entry();
+            if let Some(known) = self.objects.get_mut(&object) {
+                known.due = None;
             }
+            added += self.wait(&object, Trigger::Change, due);
         }
         added
     }
 
-    /// When the next object is due.
-    fn next_due(&mut self) -> Option<Instant> {
-        while let Some(Reverse((due, entry, object))) = self.due.peek() {
-            if is_due_by(&self.objects, object, *entry) {
-                return Some(*due);
-            }
-            self.due.pop();
-        }
-        None
-    }
-
     /// The object whose turn it is, and how long it has waited.
     fn next(&mut self, now: Instant) -> Option<(Arc<Key>, Duration)> {
-        let order = if self.changes_in_a_row < CHANGES_IN_A_ROW {
-            [Trigger::Change, Trigger::List]
+        let prefers_list = self.changes_in_a_row >= CHANGES_IN_A_ROW || self.changes.is_empty();
+        let object = if prefers_list && let Some((_, object)) = self.list.pop_first() {
+            self.changes_in_a_row = 0;
+            object
         } else {
-            [Trigger::List, Trigger::Change]
+            let (_, object) = self.changes.pop_first()?;
+            self.changes_in_a_row = self.changes_in_a_row.saturating_add(1);
+            object
         };
-        let next = order
-            .into_iter()
-            .find_map(|trigger| Some((trigger, self.take(trigger)?)));
-        let (trigger, object) = next?;
-        self.changes_in_a_row = match trigger {
-            Trigger::Change => self.changes_in_a_row.saturating_add(1),
-            Trigger::List => 0,
-        };
-        self.waiting -= 1;
-        self.running += 1;
-        if self.waiting == 0 {
-            // After a list of thousands.
-            self.changes.shrink_to(FEW);
-            self.list.shrink_to(FEW);
-        }
         let known = self.objects.get_mut(&object)?;
         // Its outcome says when it is due again.
-        known.due = None;
+        if let Some(due) = known.due.take() {
+            self.due.remove(&due);
+        }
         known.running = Some(now);
         let waiting = known.waiting.take();
         let since = waiting.map_or(now, |waiting| waiting.since);
         Some((object, now.saturating_duration_since(since)))
     }
 
-    fn take(&mut self, trigger: Trigger) -> Option<Arc<Key>> {
-        loop {
-            let (object, entry) = self.queue(trigger).pop_front()?;
-            let known = self.objects.get(&object);
-            let waiting = known.and_then(|known| known.waiting.as_ref());
-            if waiting.is_some_and(|waiting| waiting.entry == entry) {
-                return Some(object);
-            }
-        }
-    }
-
     /// Returns how long the reconcile took.
     fn finished(&mut self, object: &Arc<Key>, again: Option<Duration>, now: Instant) -> Duration {
-        self.last_finished = now;
-        self.running -= 1;
+        self.last_finished = Some(now);
         let Some(known) = self.objects.get_mut(object) else {
             return Duration::ZERO;
         };
         let began = known.running.take().unwrap_or(now);
-        if let Some(waiting) = &known.waiting {
-            let (trigger, entry) = (waiting.trigger, waiting.entry);
-            self.waiting += 1;
-            self.queue(trigger).push_back((object.clone(), entry));
-        } else if let Some(delay) = again
-            // What was asked for meanwhile comes first.
-            && known.due.is_none()
-        {
+        // What was asked for meanwhile comes first.
+        let is_asked_for = known.waiting.is_some() || known.due.is_some();
+        self.queue(object);
+        if let Some(delay) = again.filter(|_| !is_asked_for) {
             self.delay(object, delay, now);
         }
         self.drop_idle(object);
@@ -436,21 +357,17 @@ impl State {
         if is_idle {
             self.objects.remove(object);
             if self.objects.is_empty() {
+                // After a list of thousands.
                 self.objects.shrink_to(FEW);
             }
         }
     }
 
-    fn queue(&mut self, trigger: Trigger) -> &mut VecDeque<(Arc<Key>, u64)> {
+    /// The objects with that trigger whose turn it is.
+    fn turns(&mut self, trigger: Trigger) -> &mut BTreeMap<u64, Arc<Key>> {
         match trigger {
             Trigger::Change => &mut self.changes,
             Trigger::List => &mut self.list,
         }
     }
-}
-
-/// Whether that entry says when the object is due.
-fn is_due_by(objects: &HashMap<Arc<Key>, Object>, object: &Arc<Key>, entry: u64) -> bool {
-    let due = objects.get(object).and_then(|object| object.due);
-    due.is_some_and(|(_, current)| current == entry)
 }

@@ -7,12 +7,15 @@
 //! in addition to that of text: half a megabyte in an operator whose resource has a pod template.
 
 mod place;
+mod skeleton;
 
 use std::fmt;
 
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+
+pub(crate) use skeleton::skeleton;
 
 /// Why an object cannot be read. Its values are left out: they may be secrets.
 #[derive(Clone, Debug, thiserror::Error)]

@@ -16,7 +16,7 @@ use futures::FutureExt;
 use futures::future::BoxFuture;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
-use tracing::{Instrument, Span};
+use tracing::Instrument;
 
 use crate::Action;
 use crate::api_server::{ApiServer, OUTAGE};
@@ -26,9 +26,10 @@ use crate::chain::{causes, chain};
 use crate::handle::{Hand, Handle};
 use crate::key::Key;
 use crate::logging::panic_message;
-use crate::pause;
+use crate::pause::Pause;
 use crate::queue::Queue;
 use crate::random::random;
+use crate::restless::{MANY, Restless};
 use crate::retry;
 use crate::watch::{FailingWatches, LONGEST_PAUSE};
 use crate::workers::Work;
@@ -52,9 +53,11 @@ pub(crate) struct Reconciler {
     pub(crate) stop: CancellationToken,
     /// The state of this controller's watches.
     pub(crate) failing: Arc<[FailingWatches]>,
+    pub(crate) restless: Restless,
 }
 
 /// How an attempt failed.
+#[derive(Default)]
 struct Failure {
     reason: String,
     /// Somebody else changed the object in the meantime, which is not an error.
@@ -72,7 +75,7 @@ impl Reconciler {
         hand: Arc<Hand<K>>,
         reconcile: R,
         policy: Policy<K, E>,
-        pause: Option<pause::Running<K>>,
+        pause: Option<Arc<Pause<K>>>,
     ) -> Work
     where
         K: Cached,
@@ -80,18 +83,20 @@ impl Reconciler {
         F: Future<Output = Result<Action, E>> + Send,
         E: Error + Send + 'static,
     {
-        let (reconcile, pause) = (Arc::new(reconcile), pause.map(Arc::new));
+        let reconcile = Arc::new(reconcile);
         Box::new(move |key| {
-            if !hand
-                .cache
-                .entry(&key)
-                .is_some_and(|entry| entry.is_readable)
-            {
+            let entry = hand.cache.entry(&key);
+            if !entry.is_some_and(|entry| entry.is_readable) {
                 // Deleted before it was reconciled, or reported already.
                 self.backoff.forget(&key);
                 return Box::pin(ready(None));
             }
-            let span = span(self.controller, &key);
+            let (controller, object) = (self.controller, &key);
+            let reconcile_id = format!("{:016x}", random());
+            // At the level error, because the filter would otherwise remove the object's name from error messages at
+            // `--log-level=error`.
+            let span =
+                tracing::error_span!(parent: None, "reconcile", controller, %object, reconcile_id);
             let (reconcile, policy, this) = (reconcile.clone(), policy.clone(), self.clone());
             let (pause, hand) = (pause.clone(), hand.clone());
             let attempt = async move {
@@ -100,7 +105,12 @@ impl Reconciler {
                     let Some(object) = object else {
                         return Ok(Action::await_change());
                     };
-                    let Some(object) = passed(pause.as_deref(), object).await? else {
+                    let object = match &pause {
+                        Some(pause) => pause.pass(&hand, object).await,
+                        None => Ok(Some(object)),
+                    };
+                    let object = object.map_err(|error| Failure::new(&error, None))?;
+                    let Some(object) = object else {
                         return Ok(Action::await_change());
                     };
                     // Called here and not outside, because the call itself can panic, too.
@@ -116,7 +126,7 @@ impl Reconciler {
     }
 
     /// Makes an attempt, unless it is not yet time for one.
-    async fn run(&self, key: &Key, attempt: BoxFuture<'_, Result<Action, Failure>>) -> Action {
+    async fn run(&self, key: &Arc<Key>, attempt: BoxFuture<'_, Result<Action, Failure>>) -> Action {
         // It would fail, and so would all later ones.
         tokio::select! {
             biased;
@@ -125,6 +135,12 @@ impl Reconciler {
         }
         if let Some(remaining) = self.backoff.remaining(key) {
             return Action::requeue(remaining);
+        }
+        if self.restless.counts(key) {
+            self.queue.counts().restless();
+            tracing::warn!(
+                "reconciled {MANY} times within a minute: something changes it each time, perhaps its own reconcile"
+            );
         }
         let start = Instant::now();
         let attempt = AssertUnwindSafe(attempt).catch_unwind();
@@ -156,18 +172,13 @@ impl Reconciler {
 
     /// Logs the failure and says when the next attempt is.
     fn after(&self, key: &Key, failure: Failure, took: Duration) -> Action {
-        let Failure {
-            reason: error,
-            is_conflict,
-            wanted,
-            not_before,
-        } = failure;
+        let error = failure.reason;
         if !self.server.answers() {
             // The outage has its own log line, and says nothing about this object.
             tracing::debug!(error, "reconcile failed: the API server does not answer");
             return Action::requeue(Duration::from_secs(1));
         }
-        if let Some(action) = wanted {
+        if let Some(action) = failure.wanted {
             self.backoff.forget(key);
             if action == Action::await_change() {
                 self.queue.counts().failed_for_good();
@@ -185,8 +196,8 @@ impl Reconciler {
             // For example while the CRD is missing: nothing else shows when it is back.
             retry_in = retry_in.min(LONGEST_PAUSE.max(took));
         }
-        let retry_in = retry_in.max(not_before);
-        if is_conflict {
+        let retry_in = retry_in.max(failure.not_before);
+        if failure.is_conflict {
             tracing::info!(error, ?retry_in, "the object was changed meanwhile");
         } else {
             tracing::error!(error, ?retry_in, "reconcile failed");
@@ -199,9 +210,7 @@ impl Failure {
     fn of(reason: String) -> Self {
         Self {
             reason,
-            is_conflict: false,
-            wanted: None,
-            not_before: Duration::ZERO,
+            ..Self::default()
         }
     }
 
@@ -229,23 +238,4 @@ fn api_status<E: Error + 'static>(error: &E) -> Option<&kube::core::Status> {
         _ => error.downcast_ref::<Box<kube::core::Status>>(),
     });
     status.map(|status| &**status)
-}
-
-/// The object to reconcile, unless it is paused.
-async fn passed<K: Cached>(
-    pause: Option<&pause::Running<K>>,
-    object: Arc<K>,
-) -> Result<Option<Arc<K>>, Failure> {
-    let Some(pause) = pause else {
-        return Ok(Some(object));
-    };
-    let passed = pause.pass(object).await;
-    passed.map_err(|error| Failure::new(&error, None))
-}
-
-/// The span of one reconcile. It has the level error, because the filter would
-/// otherwise remove the object's name from error messages at `--log-level=error`.
-fn span(controller: &'static str, object: &Key) -> Span {
-    let reconcile_id = format!("{:016x}", random());
-    tracing::error_span!(parent: None, "reconcile", controller, %object, reconcile_id)
 }

@@ -8,23 +8,24 @@
 //! triggers, which reads that object.
 
 use std::collections::{BTreeSet, HashMap};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use kube::Resource;
 use kube::runtime::reflector::ObjectRef;
 
-use crate::key::Key;
+use crate::cache::lock;
+use crate::key::{Index, Key, unindex};
 
 /// The references of one controller's objects to the objects of one other kind. Clones share them.
 #[derive(Clone, Default)]
-pub(crate) struct References(Arc<Mutex<Index>>);
+pub(crate) struct References(Arc<Mutex<Mentions>>);
 
 #[derive(Default)]
-struct Index {
+struct Mentions {
     /// The references of each object that has any.
     mentioned: HashMap<Arc<Key>, Box<[Arc<Key>]>>,
     /// The objects that refer to each.
-    by: HashMap<Arc<Key>, BTreeSet<Arc<Key>>>,
+    by: Index<Arc<Key>>,
 }
 
 impl References {
@@ -34,57 +35,33 @@ impl References {
         object: &Arc<Key>,
         mentioned: impl IntoIterator<Item = ObjectRef<Other>>,
     ) {
-        let mut others = Vec::new();
-        for other in mentioned {
+        let others = mentioned.into_iter().map(|other| {
             let namespace = other.namespace.as_deref().or(object.namespace());
-            let other = Key::within::<Other>(namespace, &other.name);
-            if !others.contains(&other) {
-                others.push(other);
-            }
+            Key::within::<Other>(namespace, &other.name)
+        });
+        let others: BTreeSet<Key> = others.collect();
+        let Mentions { mentioned, by } = &mut *lock(&self.0);
+        let before = mentioned.get(object).into_iter().flatten();
+        if before.map(|key| &**key).eq(&others) {
+            return;
         }
-        self.lock().set(object, &others);
+        for other in mentioned.remove(object).into_iter().flatten() {
+            unindex(by, &other, object);
+        }
+        if others.is_empty() {
+            return;
+        }
+        let shared = others.into_iter().map(|other| {
+            let known = by.get_key_value(&other).map(|(other, _)| other.clone());
+            let other = known.unwrap_or_else(|| Arc::new(other));
+            by.entry(other.clone()).or_default().insert(object.clone());
+            other
+        });
+        mentioned.insert(object.clone(), shared.collect());
     }
 
     /// The objects that refer to `other`.
-    pub(crate) fn of(&self, other: &Key) -> Vec<Arc<Key>> {
-        let index = self.lock();
-        index.by.get(other).into_iter().flatten().cloned().collect()
-    }
-
-    fn lock(&self) -> MutexGuard<'_, Index> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-impl Index {
-    /// Replaces the references of `object`.
-    fn set(&mut self, object: &Arc<Key>, mentioned: &[Key]) {
-        let before = self.mentioned.get(object);
-        let before = before.into_iter().flatten().map(|key| &**key);
-        if before.eq(mentioned) {
-            return;
-        }
-        if let Some((object, before)) = self.mentioned.remove_entry(object) {
-            for other in before {
-                if let Some(by) = self.by.get_mut(&other) {
-                    by.remove(&object);
-                    if by.is_empty() {
-                        self.by.remove(&other);
-                    }
-                }
-            }
-        }
-        if mentioned.is_empty() {
-            return;
-        }
-        let mut shared = Vec::with_capacity(mentioned.len());
-        for other in mentioned {
-            let known = self.by.get_key_value(other).map(|(other, _)| other.clone());
-            let other = known.unwrap_or_else(|| Arc::new(other.clone()));
-            let by = self.by.entry(other.clone()).or_default();
-            by.insert(object.clone());
-            shared.push(other);
-        }
-        self.mentioned.insert(object.clone(), shared.into());
+    pub(crate) fn of(&self, other: &Key) -> BTreeSet<Arc<Key>> {
+        lock(&self.0).by.get(other).cloned().unwrap_or_default()
     }
 }

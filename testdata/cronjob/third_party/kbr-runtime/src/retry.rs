@@ -4,7 +4,6 @@
 //! An error that says when its object is retried.
 
 use std::error::Error;
-use std::fmt;
 use std::time::Duration;
 
 use crate::Action;
@@ -42,13 +41,16 @@ use crate::chain::causes;
 ///
 /// assert_eq!(zone("").unwrap_err().to_string(), "spec.zone names no zone");
 /// ```
-#[derive(Debug)]
-pub struct Retry(Stated);
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
+pub struct Retry(#[source] Stated);
 
 /// The content of a [`Retry`]. It is the source of the `Retry`, so it is found even if an error type returns
 /// the `source` of the `Retry` as its own, as `#[error(transparent)]` does.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
+#[error("{error}")]
 struct Stated {
+    #[source]
     error: Box<dyn Error + Send + Sync>,
     action: Action,
 }
@@ -80,28 +82,4 @@ impl Retry {
 pub(crate) fn stated<E: Error + 'static>(error: &E) -> Option<Action> {
     let stated = causes(error).find_map(|error| error.downcast_ref::<Stated>());
     stated.map(|stated| stated.action)
-}
-
-impl fmt::Display for Retry {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.fmt(f)
-    }
-}
-
-impl Error for Retry {
-    fn source(&self) -> Option<&(dyn Error + 'static)> {
-        Some(&self.0)
-    }
-}
-
-impl fmt::Display for Stated {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.error.fmt(f)
-    }
-}
-
-impl Error for Stated {
-    fn source(&self) -> Option<&(dyn Error + 'static)> {
-        Some(&*self.error)
-    }
 }

@@ -8,6 +8,7 @@
 use std::collections::HashMap;
 use std::time::Duration;
 
+use futures::FutureExt;
 use tokio::task::{Id, JoinSet};
 
 use crate::ManagerError;
@@ -20,18 +21,10 @@ pub(crate) struct Running {
     names: HashMap<Id, Part>,
 }
 
-#[derive(Clone, Copy, Debug)]
-enum Part {
-    Controller(&'static str),
-    Task(&'static str),
-}
-
-impl Part {
-    fn name(self) -> &'static str {
-        match self {
-            Self::Controller(name) | Self::Task(name) => name,
-        }
-    }
+#[derive(Default)]
+struct Part {
+    name: &'static str,
+    is_task: bool,
 }
 
 impl Running {
@@ -40,9 +33,9 @@ impl Running {
     where
         F: Future<Output = String> + Send + 'static,
     {
-        let controller = async { Err(controller.await) };
-        let id = self.parts.spawn(controller).id();
-        self.names.insert(id, Part::Controller(name));
+        let id = self.parts.spawn(controller.map(Err)).id();
+        let is_task = false;
+        self.names.insert(id, Part { name, is_task });
     }
 
     /// Runs a task, which returns why it failed if it did.
@@ -51,21 +44,17 @@ impl Running {
         F: Future<Output = Result<(), String>> + Send + 'static,
     {
         let id = self.parts.spawn(task).id();
-        self.names.insert(id, Part::Task(name));
+        let is_task = true;
+        self.names.insert(id, Part { name, is_task });
     }
 
     /// Waits for a controller to end or for a task to fail, and returns which; waits forever if none does.
     pub(crate) async fn ended(&mut self) -> ManagerError {
-        while let Some((part, outcome)) = self.next().await {
-            match (part, outcome) {
-                (Part::Task(name), Ok(())) => tracing::info!(task = name, "the task has ended"),
-                (Part::Task(name), Err(reason)) => {
-                    return ManagerError::TaskFailed { name, reason };
-                }
-                (Part::Controller(name), outcome) => {
-                    let reason = outcome.err().unwrap_or_default();
-                    return ManagerError::ControllerEnded { name, reason };
-                }
+        while let Some((Part { name, is_task }, outcome)) = self.next().await {
+            match outcome {
+                Err(reason) if is_task => return ManagerError::TaskFailed { name, reason },
+                Err(reason) => return ManagerError::ControllerEnded { name, reason },
+                Ok(()) => tracing::info!(task = name, "the task has ended"),
             }
         }
         std::future::pending().await
@@ -78,8 +67,10 @@ impl Running {
     /// [`ManagerError::GracePeriodElapsed`].
     pub(crate) async fn finish(mut self, grace: Duration) -> Result<(), ManagerError> {
         let all = async {
-            while let Some((part, outcome)) = self.next().await {
-                if let (Part::Task(name), Err(error)) = (part, outcome) {
+            while let Some((Part { name, is_task }, outcome)) = self.next().await {
+                if let Err(error) = outcome
+                    && is_task
+                {
                     tracing::error!(task = name, error, "the task failed during shutdown");
                 }
             }
@@ -87,7 +78,7 @@ impl Running {
         if tokio::time::timeout(grace, all).await.is_ok() {
             return Ok(());
         }
-        let mut names: Vec<_> = self.names.into_values().map(Part::name).collect();
+        let mut names: Vec<_> = self.names.into_values().map(|part| part.name).collect();
         names.sort_unstable();
         Err(ManagerError::GracePeriodElapsed(names))
     }
@@ -99,7 +90,6 @@ impl Running {
             // A panic.
             Err(error) => (error.id(), Err(error.to_string())),
         };
-        let part = self.names.remove(&id);
-        Some((part.unwrap_or(Part::Controller("")), outcome))
+        Some((self.names.remove(&id).unwrap_or_default(), outcome))
     }
 }

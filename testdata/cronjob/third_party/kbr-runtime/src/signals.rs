@@ -26,10 +26,8 @@ where
     F: FnMut() + Send + 'static,
 {
     Thread::spawn("signals", async {
-        match handle(stop, end).await {
-            Ok(never) => match never {},
-            Err(error) => chain(&error),
-        }
+        let Err(error) = handle(stop, end).await;
+        chain(&error)
     })
 }
 

@@ -11,8 +11,6 @@
 
 mod unreadable;
 
-use std::convert::Infallible;
-use std::fmt::Debug;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -21,22 +19,22 @@ use futures::stream::BoxStream;
 use futures::{Stream, StreamExt};
 use http::Request;
 use kube::client::Body;
-use kube::core::DynamicResourceScope;
 use kube::runtime::events::Recorder;
 use kube::runtime::watcher::{self, Event, watcher};
-use kube::{Api, Client, Resource};
+use kube::{Client, Resource};
 use prometheus_client::metrics::counter::Counter;
-use serde::de::DeserializeOwned;
+use tokio::sync::mpsc;
+use tokio::task::JoinSet;
 use tokio::time::{Instant, sleep};
 use tower::service_fn;
 
 use crate::api_server::{ApiServer, WATCH_SECONDS, pause};
-use crate::cache::{Source, lock};
+use crate::cache::{Cached, Received, Source, lock};
 use crate::chain::chain;
+use crate::client::{api, parameter};
 use crate::metrics;
 
-use unreadable::Reports;
-pub(crate) use unreadable::Skipped;
+use unreadable::{Report, WAITING};
 
 /// The pause after the first failure, as in client-go. It doubles with each further failure.
 const FIRST_PAUSE: Duration = Duration::from_millis(800);
@@ -66,7 +64,9 @@ pub(crate) struct Watches {
     server: ApiServer,
     recorder: Recorder,
     series: metrics::Watches,
-    reports: Reports,
+    /// Takes the events about objects that cannot be read, which then wait to be published.
+    reports: mpsc::Sender<Report>,
+    waiting: Arc<tokio::sync::Mutex<mpsc::Receiver<Report>>>,
 }
 
 /// Whether a watch is failing. Clones share it.
@@ -90,13 +90,26 @@ impl Watches {
         recorder: Recorder,
         series: metrics::Watches,
     ) -> Self {
+        let (reports, waiting) = mpsc::channel(WAITING);
         Self {
             controller,
             server,
             recorder,
             series,
-            reports: Reports::default(),
+            reports,
+            waiting: Arc::new(waiting.into()),
         }
+    }
+
+    /// Fills the caches of `sources`, and publishes events about objects that cannot be read, until the result is
+    /// dropped.
+    pub(crate) fn follow(&self, sources: impl Iterator<Item = Arc<dyn Source>>) -> JoinSet<()> {
+        let mut tasks: JoinSet<()> = sources.map(|source| source.follow(self.clone())).collect();
+        if !tasks.is_empty() {
+            let watches = self.clone();
+            tasks.spawn(async move { watches.report_unreadable().await });
+        }
+        tasks
     }
 
     /// Waits until the first list of one of `sources` is overdue although the API server answers, and says which.
@@ -111,8 +124,9 @@ impl Watches {
             if start.elapsed().min(self.server.answering_for()) < limit {
                 continue;
             }
-            if let Some(late) = sources.iter().find(|source| !source.is_listed()) {
-                let (what, error) = (late.resource(), late.error());
+            let mut watched = sources.iter().map(|source| source.watched());
+            if let Some(late) = watched.find(|watched| !*watched.is_listed.borrow()) {
+                let (what, error) = (&late.resource, lock(&late.error).clone());
                 let error = error.as_deref().unwrap_or("no answer");
                 return format!("could not list {what} within {limit:?}: {error}");
             }
@@ -121,41 +135,31 @@ impl Watches {
 
     /// The events of a watch, which is restarted for as long as anybody listens. `note` is told of each error, and
     /// `passed` of a version: everything up to it has been shown.
-    pub(crate) fn watch<K>(
+    pub(crate) fn watch<K: Cached>(
         &self,
         selection: Selection,
         kind: &K::DynamicType,
         failing: &FailingWatches,
         note: impl Fn(&str) + Send + 'static,
         passed: impl Fn(u64) + Clone + Send + 'static,
-    ) -> BoxStream<'static, Event<K>>
-    where
-        K: Clone + Debug + DeserializeOwned + Send + 'static,
-        K: Resource<Scope = DynamicResourceScope>,
-        K::DynamicType: Clone + Send + Sync,
-    {
+    ) -> BoxStream<'static, Event<Received<K>>> {
         let state = self.state(resource::<K>(kind), failing);
         let accepted = state.clone();
         let client = watching(selection.client, move |from| {
             lock(&accepted).accepted();
             passed(from);
         });
-        let api: Api<K> = match selection.namespace {
-            Some(namespace) => Api::namespaced_with(client, &namespace, kind),
-            None => Api::all_with(client, kind),
-        };
+        let api = api(client, selection.namespace.as_deref(), kind);
         self.keep_going(state, watcher(api, bounded(selection.config)), note)
     }
 
     /// The state of a watch that has not failed.
     fn state(&self, what: String, failing: &FailingWatches) -> Arc<Mutex<WatchState>> {
         Arc::new(Mutex::new(WatchState {
-            controller: self.controller,
+            watches: self.clone(),
             series: self.series.failing(&what),
             what,
-            server: self.server.clone(),
             failures: 0,
-            is_failing: false,
             accepted: None,
             reported: None,
             is_reported: false,
@@ -163,29 +167,24 @@ impl Watches {
         }))
     }
 
-    fn keep_going<K, S>(
+    fn keep_going<K: Send + 'static>(
         &self,
         state: Arc<Mutex<WatchState>>,
-        watch: S,
+        watch: impl Stream<Item = Result<Event<K>, watcher::Error>> + Send + 'static,
         note: impl Fn(&str) + Send + 'static,
-    ) -> BoxStream<'static, Event<K>>
-    where
-        K: Send + 'static,
-        S: Stream<Item = Result<Event<K>, watcher::Error>> + Send + 'static,
-    {
+    ) -> BoxStream<'static, Event<K>> {
         let server = self.server.clone();
         let events = watch.filter_map(move |event| {
-            let (event, delay) = match event {
-                Ok(event) => {
-                    // A list that has begun has not arrived yet.
-                    if !matches!(event, Event::Init) {
-                        lock(&state).works();
-                    }
-                    (Some(event), Duration::ZERO)
-                }
+            let delay = match &event {
                 Err(error) => {
-                    note(&explained(&error));
-                    (None, lock(&state).pause_after(&error))
+                    note(&explained(error));
+                    lock(&state).pause_after(error)
+                }
+                // A list that has begun has not arrived yet.
+                Ok(Event::Init) => Duration::ZERO,
+                Ok(_) => {
+                    lock(&state).works();
+                    Duration::ZERO
                 }
             };
             let server = server.clone();
@@ -193,26 +192,15 @@ impl Watches {
                 if !delay.is_zero() {
                     pause(&server, delay).await;
                 }
-                event
+                event.ok()
             }
         });
         events.boxed()
     }
 
-    /// For the objects of one watch that cannot be read.
-    pub(crate) fn skipped<K: Resource>(&self, kind: &K::DynamicType) -> Skipped {
-        let counted = self.series.unreadable(&resource::<K>(kind));
-        Skipped::new::<K>(self.controller, self.reports.clone(), counted, kind)
-    }
-
     /// For the panics of functions that index or slim the objects of one watch.
     pub(crate) fn panics<K: Resource>(&self, kind: &K::DynamicType) -> Counter {
         self.series.panics(&resource::<K>(kind))
-    }
-
-    /// Publishes events about objects that cannot be read.
-    pub(crate) async fn report_unreadable(&self) -> Infallible {
-        self.reports.publish(&self.server, &self.recorder).await
     }
 }
 
@@ -223,15 +211,9 @@ fn watching(client: Client, accepted: impl Fn(u64) + Clone + Send + 'static) -> 
     let requests = service_fn(move |request: Request<Body>| {
         let (client, accepted) = (client.clone(), accepted.clone());
         async move {
-            let query = request.uri().query().unwrap_or_default();
-            let value = |name: &str| {
-                let mut pairs = query.split('&').filter_map(|pair| pair.split_once('='));
-                pairs
-                    .find(|(other, _)| *other == name)
-                    .map(|(_, value)| value)
-            };
-            let is_watch = value("watch") == Some("true");
-            let from = value("resourceVersion").and_then(|version| version.parse().ok());
+            let is_watch = parameter(&request, "watch") == Some("true");
+            let from = parameter(&request, "resourceVersion");
+            let from = from.and_then(|version| version.parse().ok());
             let response = client.send(request).await?;
             if is_watch && response.status().is_success() {
                 accepted(from.unwrap_or_default());
@@ -259,20 +241,19 @@ pub(crate) fn resource<K: Resource>(kind: &K::DynamicType) -> String {
 
 /// The state of one watch.
 struct WatchState {
-    controller: &'static str,
+    watches: Watches,
     what: String,
-    server: ApiServer,
     /// In a row: since the last event, or since the API server accepted a watch that lasted.
     failures: u32,
-    /// Since the last error, neither has a request been accepted nor an event arrived.
-    is_failing: bool,
     /// When the API server accepted the latest watch.
     accepted: Option<Instant>,
     /// The last log line about a failure.
     reported: Option<Instant>,
     /// It was about the failure that has not ended yet.
     is_reported: bool,
+    /// Since the last error, neither has a request been accepted nor an event arrived.
     failing: FailingWatches,
+    /// The same, as 0 or 1.
     series: metrics::Share,
 }
 
@@ -286,22 +267,20 @@ impl WatchState {
         }
         let delay = match self.failures {
             // Its resource version has expired; kube lists again.
-            0 if is_gone(error) => Duration::ZERO,
+            0 if code(error) == Some(410) => Duration::ZERO,
             failures => {
                 let factor = 2u32.saturating_pow(failures);
                 FIRST_PAUSE.saturating_mul(factor).min(LONGEST_PAUSE)
             }
         };
-        if !std::mem::replace(&mut self.is_failing, true) {
-            self.failing.set(true);
-            self.series.set(1);
-        }
+        self.failing.set(true);
+        self.series.set(1);
         self.failures = self.failures.saturating_add(1);
-        let (controller, watch) = (self.controller, &self.what);
+        let (controller, watch) = (self.watches.controller, &self.what);
         let error = explained(error);
         let is_due = self.reported.is_none_or(|at| at.elapsed() >= REMINDER);
         // An outage has its own log line.
-        if is_due && !delay.is_zero() && self.server.answers() {
+        if is_due && !delay.is_zero() && self.watches.server.answers() {
             tracing::warn!(
                 controller,
                 watch,
@@ -330,36 +309,23 @@ impl WatchState {
     }
 
     fn end(&mut self) {
-        if std::mem::take(&mut self.is_failing) {
-            self.failing.set(false);
-            self.series.set(0);
-        }
+        self.failing.set(false);
+        self.series.set(0);
         if std::mem::take(&mut self.is_reported) {
-            let (controller, watch) = (self.controller, &self.what);
+            let (controller, watch) = (self.watches.controller, &self.what);
             tracing::info!(controller, watch, "the watch works again");
         }
     }
 }
 
-impl Drop for WatchState {
-    fn drop(&mut self) {
-        if self.is_failing {
-            self.failing.set(false);
-        }
-    }
-}
-
-fn is_gone(error: &watcher::Error) -> bool {
-    api_status(error).is_some_and(|status| status.code == 410)
-}
-
-fn api_status(error: &watcher::Error) -> Option<&kube::core::Status> {
+/// The status of the API server's response, if it was one.
+fn code(error: &watcher::Error) -> Option<u16> {
     use watcher::Error::{InitialListFailed, WatchError, WatchFailed, WatchStartFailed};
     match error {
         InitialListFailed(kube::Error::Api(status))
         | WatchStartFailed(kube::Error::Api(status))
         | WatchFailed(kube::Error::Api(status))
-        | WatchError(status) => Some(status),
+        | WatchError(status) => Some(status.code),
         _ => None,
     }
 }
@@ -367,7 +333,7 @@ fn api_status(error: &watcher::Error) -> Option<&kube::core::Status> {
 /// The text of the error with its causes, and with what to do about a resource that is not served.
 fn explained(error: &watcher::Error) -> String {
     // The response itself says no more than "404 page not found".
-    if api_status(error).is_some_and(|status| status.code == 404) {
+    if code(error) == Some(404) {
         return "the API server does not serve it (404): is its CRD installed (`make install`)?"
             .to_owned();
     }

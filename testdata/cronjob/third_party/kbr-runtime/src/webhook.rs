@@ -16,6 +16,7 @@ mod admission_request;
 pub(crate) mod conversion;
 mod field;
 mod patch;
+mod review;
 mod server;
 
 use std::collections::{BTreeMap, BTreeSet};

@@ -10,7 +10,6 @@ use std::path::{Path, PathBuf};
 
 use kbr_runtime::internal::{Difference, Kind, Mapping, Side as Version, rewrite};
 use kbr_runtime::webhook::Converter;
-use kube::Resource;
 use proptest::prelude::*;
 use proptest::test_runner::{TestError, TestRunner};
 use serde_json::Value;
@@ -55,16 +54,14 @@ pub fn conversion_loses_nothing<C: Converter>(
     let crds = Crds::read(project.as_ref());
     let kind = Kind::of::<C::Hub>();
     let mapping = Mapping::of(converter, Default::default());
-    let (hub, spoke) = (C::Hub::version(&()), C::Spoke::version(&()));
-    let sides = mapping.sides(&hub, &spoke);
     let hub = Side {
-        version: sides.0,
-        schema: crds.schema(&kind, &hub),
+        version: &mapping.hub,
+        schema: crds.schema(&kind, &mapping.hub.version),
         rewrite: rewrite::<C::Hub>,
     };
     let spoke = Side {
-        version: sides.1,
-        schema: crds.schema(&kind, &spoke),
+        version: &mapping.spoke,
+        schema: crds.schema(&kind, &mapping.spoke.version),
         rewrite: rewrite::<C::Spoke>,
     };
     let listed: Fields = carried
@@ -79,7 +76,7 @@ pub fn conversion_loses_nothing<C: Converter>(
     for (from, to) in [(&hub, &spoke), (&spoke, &hub)] {
         let way = RoundTrip {
             kind: &kind,
-            hub: hub.name(),
+            mapping: &mapping,
             from,
             to,
         };
@@ -232,7 +229,7 @@ impl Crds {
 
 /// A version, and how to convert objects from it.
 struct Side<'a> {
-    version: Version<'a>,
+    version: &'a Version,
     /// The one that `kbr manifests` wrote.
     schema: &'a Value,
     /// Rewrites an object of this version as its type serializes it.
@@ -241,14 +238,14 @@ struct Side<'a> {
 
 impl Side<'_> {
     fn name(&self) -> &str {
-        self.version.version
+        &self.version.version
     }
 }
 
 /// A conversion from one version to another and back.
 struct RoundTrip<'a> {
     kind: &'a Kind,
-    hub: &'a str,
+    mapping: &'a Mapping,
     from: &'a Side<'a>,
     to: &'a Side<'a>,
 }
@@ -334,8 +331,8 @@ impl RoundTrip<'_> {
     }
 
     fn convert(&self, object: &Value, from: &Side, to: &Side) -> Result<Value, String> {
-        let (object, hub) = (object.to_string(), self.hub);
-        let converted = self.kind.convert(&object, from.version, to.version, hub);
+        let object = object.to_string();
+        let converted = self.mapping.convert(&object, from.version, to.version);
         let converted = converted
             .and_then(|text| serde_json::from_str(&text).map_err(|error| error.to_string()));
         let version = self.api_version(from);

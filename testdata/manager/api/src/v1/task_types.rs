@@ -45,6 +45,9 @@ pub struct TaskSpec {
     /// Whether it panics.
     #[serde(default)]
     pub panic: bool,
+    /// Whether the status is another one after each reconcile.
+    #[serde(default)]
+    pub restless: bool,
     /// Whether it fails.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub failure: Option<Failure>,

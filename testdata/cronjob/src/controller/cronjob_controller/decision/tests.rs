@@ -124,6 +124,20 @@ fn runs_resume_when_a_clock_that_was_ahead_is_corrected() {
 }
 
 #[test]
+fn intervals_end_when_they_would_have_ended_if_no_clock_had_been_ahead() {
+    let mut often = cronjob("@every 20m", "09:07");
+    set_last_run(&mut often, "11:07");
+
+    assert_eq!(decided(&often, vec![], "10:00:20"), "nothing, next 10:07");
+    assert_eq!(
+        last_run(&often, &Jobs::default(), at("10:00:20")),
+        Some(at("09:47"))
+    );
+    // At the end of an interval, the run counts as done.
+    assert_eq!(decided(&often, vec![], "10:07"), "nothing, next 10:27");
+}
+
+#[test]
 fn another_computers_clock_may_be_a_little_ahead() {
     let mut often = cronjob("@every 5s", "09:00");
     set_last_run(&mut often, "10:00:10");

@@ -23,7 +23,6 @@ pub(crate) struct Bounded {
     generation: u64,
     inner: Box<DynBody>,
     bound: Bound,
-    last_seen: Instant,
     has_ended: bool,
 }
 
@@ -42,9 +41,7 @@ impl Bounded {
         inner: Box<DynBody>,
     ) -> Self {
         let bound = match kind {
-            Kind::Answer => {
-                Bound::Limit(server.clone().limit(sent, server.shared.deadline).boxed())
-            }
+            Kind::Answer => Bound::Limit(server.clone().limit(sent, server.0.deadline).boxed()),
             Kind::Watch(length) => Bound::Watch(server.open_watch(length)),
             Kind::Endless => Bound::None,
         };
@@ -53,7 +50,6 @@ impl Bounded {
             generation,
             inner,
             bound,
-            last_seen: Instant::now(),
             has_ended: false,
         }
     }
@@ -69,9 +65,8 @@ impl HttpBody for Bounded {
     ) -> Poll<Option<Result<Frame<Bytes>, BoxError>>> {
         let this = self.get_mut();
         if let Poll::Ready(frame) = Pin::new(&mut this.inner).poll_frame(context) {
-            this.last_seen = Instant::now();
             this.has_ended = !matches!(frame, Some(Ok(_)));
-            if let (Bound::Watch(watch), Some(Ok(_))) = (&this.bound, &frame) {
+            if let (Bound::Watch(watch), false) = (&this.bound, this.has_ended) {
                 this.server.seen(*watch);
             }
             return Poll::Ready(frame);
@@ -80,7 +75,6 @@ impl HttpBody for Bounded {
             return Poll::Pending;
         };
         let unanswered = ready!(limit.poll_unpin(context));
-        this.has_ended = true;
         this.server.given_up(this.generation, unanswered);
         let error = io::Error::new(io::ErrorKind::TimedOut, unanswered);
         Poll::Ready(Some(Err(error.into())))
@@ -98,9 +92,9 @@ impl HttpBody for Bounded {
 impl Drop for Bounded {
     fn drop(&mut self) {
         if let Bound::Watch(watch) = self.bound {
-            self.server.close_watch(watch);
+            let silence = self.server.close_watch(watch);
             // The caller dropped it after waiting longer than the server should have taken.
-            if !self.has_ended && self.last_seen.elapsed() > SILENCE {
+            if !self.has_ended && silence > SILENCE {
                 self.server.reconnect(self.generation);
             }
         }

@@ -28,22 +28,33 @@ pub(crate) static DECODED: LazyLock<Counter> = LazyLock::new(Counter::default);
 
 /// An object of kind `K` as the API server sent it, without `metadata.managedFields`. Only its metadata has been
 /// read, so an object that does not fit its Rust type does not break the list for the others.
+#[derive(Clone)]
 pub(crate) struct Received<K> {
     /// What kube's watcher needs.
     metadata: ObjectMeta,
-    owners: Box<[Owner]>,
-    text: Box<str>,
+    pub(super) owners: Box<[Owner]>,
+    pub(super) text: Box<str>,
     kind: PhantomData<fn() -> K>,
 }
 
 /// An owner reference.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Deserialize)]
 pub(crate) struct Owner {
+    #[serde(rename = "apiVersion", deserialize_with = "group")]
     group: Box<str>,
     kind: Box<str>,
     pub(crate) name: Box<str>,
     uid: Box<str>,
-    is_controller: bool,
+    controller: Option<bool>,
+}
+
+/// The group of an API version.
+fn group<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Box<str>, D::Error> {
+    let version = String::deserialize(deserializer)?;
+    Ok(version
+        .split_once('/')
+        .map_or("", |(group, _)| group)
+        .into())
 }
 
 impl Owner {
@@ -62,35 +73,14 @@ struct Object<'a> {
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Metadata<'a> {
-    #[serde(default)]
     name: Option<String>,
-    #[serde(default)]
     namespace: Option<String>,
-    #[serde(default)]
     uid: Option<String>,
-    #[serde(default)]
     resource_version: Option<String>,
-    #[serde(default)]
     deletion_timestamp: Option<Time>,
-    #[serde(borrow, default)]
-    owner_references: Option<Vec<Reference<'a>>>,
-    #[serde(borrow, default)]
+    owner_references: Option<Box<[Owner]>>,
+    #[serde(borrow)]
     managed_fields: Option<&'a RawValue>,
-}
-
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct Reference<'a> {
-    #[serde(borrow)]
-    api_version: Cow<'a, str>,
-    #[serde(borrow)]
-    kind: Cow<'a, str>,
-    #[serde(borrow)]
-    name: Cow<'a, str>,
-    #[serde(borrow)]
-    uid: Cow<'a, str>,
-    #[serde(default)]
-    controller: Option<bool>,
 }
 
 impl<K> Received<K> {
@@ -99,19 +89,8 @@ impl<K> Received<K> {
     /// If the metadata cannot be read.
     pub(crate) fn read(text: &str) -> Result<Self, DecodeError> {
         let Object { metadata } = read_text(text)?;
-        let owners = metadata.owner_references.into_iter().flatten();
-        let owners = owners.map(|owner| Owner {
-            group: match owner.api_version.split_once('/') {
-                Some((group, _)) => group.into(),
-                None => "".into(),
-            },
-            kind: owner.kind.into(),
-            name: owner.name.into(),
-            uid: owner.uid.into(),
-            is_controller: owner.controller == Some(true),
-        });
         Ok(Self {
-            owners: owners.collect(),
+            owners: metadata.owner_references.unwrap_or_default(),
             text: without(metadata.managed_fields, text),
             metadata: ObjectMeta {
                 deletion_timestamp: metadata.deletion_timestamp,
@@ -142,27 +121,17 @@ impl<K> Received<K> {
         read_text(&self.text)
     }
 
-    /// Replaces what is kept of the object.
-    pub(crate) fn slimmed(&mut self, text: &str) {
-        self.text = text.into();
-    }
-
-    /// As the cache keeps it. Without `is_kept`, only its metadata.
-    pub(crate) fn into_entry(self, state: Kept, terms: Box<[Term]>) -> Entry<K> {
+    /// As a cache keeps it.
+    pub(crate) fn into_entry(self, terms: Box<[Term]>) -> Entry {
         Entry {
             uid: self.metadata.uid.unwrap_or_default().into(),
             version: self.metadata.resource_version.unwrap_or_default().into(),
             is_deleting: self.metadata.deletion_timestamp.is_some(),
             owners: self.owners,
-            text: (state == Kept::Object).then_some(self.text),
-            is_readable: state != Kept::Unreadable,
+            text: Some(self.text),
+            is_readable: true,
             terms,
-            kind: PhantomData,
         }
-    }
-
-    pub(crate) fn owners(&self) -> &[Owner] {
-        &self.owners
     }
 }
 
@@ -186,17 +155,6 @@ impl<'de, K> Deserialize<'de> for Received<K> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let text = <&RawValue>::deserialize(deserializer)?.get();
         Self::read(text).map_err(D::Error::custom)
-    }
-}
-
-impl<K> Clone for Received<K> {
-    fn clone(&self) -> Self {
-        Self {
-            metadata: self.metadata.clone(),
-            owners: self.owners.clone(),
-            text: self.text.clone(),
-            kind: PhantomData,
-        }
     }
 }
 
@@ -246,45 +204,28 @@ impl<K: Resource> Resource for Received<K> {
     }
 }
 
-/// What a cache keeps of an object.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub(crate) enum Kept {
-    Object,
-    /// Nobody reads it.
-    Metadata,
-    /// It does not fit its Rust type.
-    Unreadable,
-}
-
 /// What an index finds an object by: the number of the index, and the key in it.
 pub(crate) type Term = (usize, Box<str>);
 
-/// An object in a cache.
-pub(crate) struct Entry<K> {
+/// An object in a cache, of whatever kind.
+pub(crate) struct Entry {
     pub(crate) uid: Box<str>,
     pub(crate) version: Box<str>,
     pub(crate) is_deleting: bool,
     pub(crate) owners: Box<[Owner]>,
-    text: Option<Box<str>>,
+    /// The JSON of the object; `None` if only the metadata is kept, because nobody reads the object or because it
+    /// does not fit its Rust type.
+    pub(crate) text: Option<Box<str>>,
     pub(crate) is_readable: bool,
     pub(crate) terms: Box<[Term]>,
-    kind: PhantomData<fn() -> K>,
 }
 
-impl<K> Entry<K> {
+impl Entry {
     /// Parses the object, if it is kept and fits its type.
-    pub(crate) fn open(&self) -> Option<Arc<K>>
-    where
-        K: DeserializeOwned,
-    {
+    pub(crate) fn open<K: DeserializeOwned>(&self) -> Option<Arc<K>> {
         let text = self.text.as_deref()?;
         DECODED.inc();
         read_text(text).ok().map(Arc::new)
-    }
-
-    /// The JSON of the object, if it is kept.
-    pub(crate) fn text(&self) -> Option<&str> {
-        self.text.as_deref()
     }
 
     /// The version as a number; 0 if it is not a number. Kubernetes makes the resource versions of one kind
@@ -296,13 +237,16 @@ impl<K> Entry<K> {
 
     /// The uid of the owner that controls it.
     pub(crate) fn controller(&self) -> Option<&str> {
-        let controller = self.owners.iter().find(|owner| owner.is_controller);
+        let controller = self
+            .owners
+            .iter()
+            .find(|owner| owner.controller == Some(true));
         controller.map(|owner| &*owner.uid)
     }
 }
 
 /// Its values are left out: they may be secrets.
-impl<K> Debug for Entry<K> {
+impl Debug for Entry {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut shown = formatter.debug_tuple("Entry");
         shown.field(&self.uid).field(&self.version).finish()
@@ -322,5 +266,5 @@ fn number(version: &str) -> u64 {
 /// Whether a `K` controls the object with these owners.
 pub(crate) fn is_controlled_by_a<K: Resource>(owners: &[Owner], kind: &K::DynamicType) -> bool {
     let mut owners = owners.iter();
-    owners.any(|owner| owner.is_controller && owner.is::<K>(kind))
+    owners.any(|owner| owner.controller == Some(true) && owner.is::<K>(kind))
 }

@@ -5,77 +5,77 @@
 
 use std::any::{Any, TypeId};
 use std::collections::HashMap;
-use std::sync::Arc;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::AtomicBool;
+use std::sync::{Arc, Mutex};
 
+use futures::StreamExt;
 use futures::future::BoxFuture;
 use kube::Client;
 use kube::runtime::watcher;
+use tokio::sync::watch;
 
 use super::{Cache, Cached, Inner, lock};
-use crate::watch::{FailingWatches, Selection, Watches, resource};
+use crate::watch::{FailingWatches, Selection, Watches};
 
 /// A cache of any kind, as a manager and a controller see it.
 pub(crate) trait Source: Send + Sync {
-    /// Follows the watch. Ends at once if somebody else does.
+    /// Follows the watch for as long as it is polled. Ends at once if somebody else does.
     fn follow(self: Arc<Self>, watches: Watches) -> BoxFuture<'static, ()>;
 
+    fn watched(&self) -> &Watched;
+}
+
+/// What is known of the watch of a cache.
+#[derive(Default)]
+pub(crate) struct Watched {
     /// What is watched, such as `jobs.batch`.
-    fn resource(&self) -> String;
-
-    fn is_listed(&self) -> bool;
-
-    /// Waits for the first list.
-    fn listed(&self) -> BoxFuture<'static, ()>;
-
+    pub(crate) resource: String,
+    pub(crate) is_listed: watch::Sender<bool>,
+    pub(crate) failing: FailingWatches,
     /// The last error before the first list.
-    fn error(&self) -> Option<String>;
-
-    fn failing(&self) -> FailingWatches;
-
+    pub(crate) error: Mutex<Option<String>>,
     /// Whether it is filled before this process leads.
-    fn is_warm(&self) -> bool;
+    pub(crate) is_warm: AtomicBool,
+}
 
-    /// Identifies it.
-    fn address(&self) -> usize;
+impl Watched {
+    /// Waits for the first list.
+    pub(crate) async fn listed(&self) {
+        let mut is_listed = self.is_listed.subscribe();
+        // The sender is not dropped meanwhile.
+        let _ = is_listed.wait_for(|is_listed| *is_listed).await;
+    }
 }
 
 impl<K: Cached> Source for Inner<K> {
     fn follow(self: Arc<Self>, watches: Watches) -> BoxFuture<'static, ()> {
-        Box::pin(Self::follow(self, watches))
-    }
-
-    fn resource(&self) -> String {
-        resource::<K>(&self.kind)
-    }
-
-    fn is_listed(&self) -> bool {
-        *self.is_listed.borrow()
-    }
-
-    fn listed(&self) -> BoxFuture<'static, ()> {
-        let mut is_listed = self.is_listed.subscribe();
         Box::pin(async move {
-            if is_listed.wait_for(|is_listed| *is_listed).await.is_err() {
-                std::future::pending().await
+            let Some(selection) = lock(&self.selection).take() else {
+                return;
+            };
+            lock(&self.uses).panics = watches.panics::<K>(&self.kind);
+            let mut skipped = watches.skipped::<K>(&self.kind);
+            let this = self.clone();
+            let note = move |error: &str| {
+                let watched = &this.watched;
+                if !*watched.is_listed.borrow() {
+                    *lock(&watched.error) = Some(error.to_owned());
+                }
+            };
+            let this = self.clone();
+            let passed = move |version| this.passed(version);
+            let failing = &self.watched.failing;
+            let mut events = watches.watch(selection, &self.kind, failing, note, passed);
+            while let Some(event) = events.next().await {
+                let unreadable = self.take(event);
+                let count = lock(&self.state).unreadable();
+                skipped.note(unreadable, count);
             }
         })
     }
 
-    fn error(&self) -> Option<String> {
-        lock(&self.error).clone()
-    }
-
-    fn failing(&self) -> FailingWatches {
-        self.failing.clone()
-    }
-
-    fn is_warm(&self) -> bool {
-        self.is_warm.load(Ordering::Relaxed)
-    }
-
-    fn address(&self) -> usize {
-        std::ptr::from_ref(self).addr()
+    fn watched(&self) -> &Watched {
+        &self.watched
     }
 }
 
@@ -84,7 +84,7 @@ impl<K: Cached> Source for Inner<K> {
 pub(crate) struct Caches {
     /// Those with the manager's client and without a selector, by type and namespace.
     shared: HashMap<(TypeId, Option<String>), Box<dyn Any + Send + Sync>>,
-    all: Vec<Arc<dyn Source>>,
+    pub(crate) all: Vec<Arc<dyn Source>>,
 }
 
 impl Caches {
@@ -93,27 +93,20 @@ impl Caches {
     where
         K::DynamicType: Default,
     {
-        let id = (TypeId::of::<K>(), namespace.map(str::to_owned));
+        let namespace = namespace.map(str::to_owned);
+        let id = (TypeId::of::<K>(), namespace.clone());
         let known = self.shared.get(&id).and_then(|any| any.downcast_ref());
         if let Some(cache) = known {
             return Cache::clone(cache);
         }
         let selection = Selection {
             client,
-            namespace: namespace.map(str::to_owned),
+            namespace,
             config: watcher::Config::default(),
         };
-        let cache = Cache::<K>::new(selection, K::DynamicType::default());
+        let cache = Cache::<K>::new(Some(selection), K::DynamicType::default());
         self.shared.insert(id, Box::new(cache.clone()));
-        self.add(&cache);
-        cache
-    }
-
-    pub(crate) fn add<K: Cached>(&mut self, cache: &Cache<K>) {
         self.all.push(cache.source());
-    }
-
-    pub(crate) fn all(&self) -> &[Arc<dyn Source>] {
-        &self.all
+        cache
     }
 }

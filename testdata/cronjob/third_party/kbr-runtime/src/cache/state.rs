@@ -13,23 +13,27 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
-use super::entry::Entry;
-use crate::key::Key;
+use super::entry::{Entry, Term};
+use crate::key::{Index, Key, unindex};
 use crate::queue::Trigger;
 
 /// After this time a write counts as passed even if the watch has not passed it: the object may not be among
 /// those that the watch selects. Longer than a silent watch is kept.
 const LONGEST: Duration = Duration::from_secs(300);
 
+/// An object of a cache, and its name.
+pub(crate) type Named = (Arc<Key>, Arc<Entry>);
+
 /// The objects of one cache.
-pub(crate) struct State<K> {
-    objects: HashMap<Arc<Key>, Slot<K>>,
+#[derive(Default)]
+pub(crate) struct State {
+    objects: HashMap<Arc<Key>, Slot>,
     /// The objects with writes that the watch has not passed.
-    unsettled: BTreeSet<Arc<Key>>,
+    pub(super) unsettled: BTreeSet<Arc<Key>>,
     /// The visible objects that each object controls, by its uid.
-    controlled: HashMap<Box<str>, BTreeSet<Arc<Key>>>,
-    /// The visible objects of each index, by key.
-    indexes: Vec<HashMap<Box<str>, BTreeSet<Arc<Key>>>>,
+    controlled: Index<Box<str>>,
+    /// The visible objects of all other indexes.
+    indexes: Index<Term>,
     /// The newest version of any object that the watch has shown. The watch is past all older writes.
     newest: u64,
     /// How many lists have begun.
@@ -42,14 +46,15 @@ pub(crate) struct State<K> {
 }
 
 /// An object of which something is known.
-struct Slot<K> {
+#[derive(Default)]
+struct Slot {
     /// As the watch has shown it.
-    shown: Option<Arc<Entry<K>>>,
-    written: Option<Written<K>>,
+    shown: Option<Arc<Entry>>,
+    written: Option<Written>,
 }
 
-impl<K> Slot<K> {
-    fn visible(&self) -> Option<&Arc<Entry<K>>> {
+impl Slot {
+    fn visible(&self) -> Option<&Arc<Entry>> {
         match &self.written {
             Some(written) => written.object.as_ref(),
             None => self.shown.as_ref(),
@@ -58,9 +63,9 @@ impl<K> Slot<K> {
 }
 
 /// A write of this process.
-struct Written<K> {
+struct Written {
     /// The result; `None` for a deletion.
-    object: Option<Arc<Entry<K>>>,
+    object: Option<Arc<Entry>>,
     uid: Box<str>,
     /// The version that it created; for a deletion, the version that was deleted.
     version: u64,
@@ -69,9 +74,9 @@ struct Written<K> {
     at: Instant,
 }
 
-impl<K> Written<K> {
+impl Written {
     /// Whether an object as the watch shows it is the result of this write, or of a later one.
-    fn is_shown_by(&self, shown: &Entry<K>) -> bool {
+    fn is_shown_by(&self, shown: &Entry) -> bool {
         if shown.uid != self.uid {
             // It has taken the name after the deletion, or before the write.
             return shown.number() > self.version;
@@ -84,46 +89,43 @@ impl<K> Written<K> {
 }
 
 /// What the watch has shown of one object.
-pub(crate) struct Change<K> {
+pub(crate) struct Change {
     pub(crate) key: Arc<Key>,
     /// What everybody was told of before.
-    pub(crate) old: Option<Arc<Entry<K>>>,
+    pub(crate) old: Option<Arc<Entry>>,
     /// `None` if it is gone.
-    pub(crate) new: Option<Arc<Entry<K>>>,
+    pub(crate) new: Option<Arc<Entry>>,
     pub(crate) trigger: Trigger,
 }
 
-impl<K> State<K> {
-    pub(crate) fn new() -> Self {
+impl Change {
+    fn new(key: &Arc<Key>, old: Option<Arc<Entry>>, new: Option<Arc<Entry>>) -> Self {
         Self {
-            objects: HashMap::new(),
-            unsettled: BTreeSet::new(),
-            controlled: HashMap::new(),
-            indexes: Vec::new(),
-            newest: 0,
-            lists: 0,
-            list: None,
-            is_listed: false,
-            unreadable: 0,
+            key: key.clone(),
+            old,
+            new,
+            trigger: Trigger::Change,
         }
     }
+}
 
+impl State {
     /// How many objects that the watch has shown cannot be read.
     pub(crate) fn unreadable(&self) -> usize {
         self.unreadable
     }
 
-    pub(crate) fn get(&self, key: &Key) -> Option<&Arc<Entry<K>>> {
+    pub(crate) fn get(&self, key: &Key) -> Option<&Arc<Entry>> {
         self.objects.get(key)?.visible()
     }
 
     /// All visible objects, sorted.
-    pub(crate) fn all(&self) -> Vec<(&Arc<Key>, &Arc<Entry<K>>)> {
+    pub(crate) fn all(&self) -> Vec<Named> {
         let objects = self.objects.iter();
         let mut all: Vec<_> = objects
-            .filter_map(|(key, slot)| Some((key, slot.visible()?)))
+            .filter_map(|(key, slot)| Some((key.clone(), slot.visible()?.clone())))
             .collect();
-        all.sort_unstable_by_key(|(key, _)| *key);
+        all.sort_unstable_by(|(key, _), (other, _)| key.cmp(other));
         all
     }
 
@@ -134,29 +136,19 @@ impl<K> State<K> {
     }
 
     /// The visible objects that the object with this uid controls, sorted.
-    pub(crate) fn controlled_by(
-        &self,
-        uid: &str,
-    ) -> impl Iterator<Item = (&Arc<Key>, &Arc<Entry<K>>)> {
+    pub(crate) fn controlled_by(&self, uid: &str) -> Vec<Named> {
         self.found(self.controlled.get(uid))
     }
 
-    /// The visible objects that the index finds, sorted.
-    pub(crate) fn by(
-        &self,
-        index: usize,
-        key: &str,
-    ) -> impl Iterator<Item = (&Arc<Key>, &Arc<Entry<K>>)> {
-        let index = self.indexes.get(index);
-        self.found(index.and_then(|index| index.get(key)))
+    /// The visible objects that an index finds, sorted.
+    pub(crate) fn by(&self, term: &Term) -> Vec<Named> {
+        self.found(self.indexes.get(term))
     }
 
-    fn found<'a>(
-        &'a self,
-        keys: Option<&'a BTreeSet<Arc<Key>>>,
-    ) -> impl Iterator<Item = (&'a Arc<Key>, &'a Arc<Entry<K>>)> {
+    fn found(&self, keys: Option<&BTreeSet<Arc<Key>>>) -> Vec<Named> {
         let keys = keys.into_iter().flatten();
-        keys.filter_map(|key| Some((key, self.get(key)?)))
+        keys.filter_map(|key| Some((key.clone(), self.get(key)?.clone())))
+            .collect()
     }
 
     /// A list begins.
@@ -168,7 +160,7 @@ impl<K> State<K> {
     }
 
     /// The watch or its list has shown an object.
-    pub(crate) fn show(&mut self, key: &Arc<Key>, entry: Entry<K>) -> Vec<Change<K>> {
+    pub(crate) fn show(&mut self, key: &Arc<Key>, entry: Entry) -> Vec<Change> {
         let is_of_list = self.list.is_some();
         match &mut self.list {
             Some(list) => {
@@ -182,7 +174,7 @@ impl<K> State<K> {
             let passed = slot.written.take_if(|written| written.is_shown_by(&new));
             (old, passed)
         });
-        let is_known = |old: &Arc<Entry<K>>| old.version == new.version && old.uid == new.uid;
+        let is_known = |old: &Arc<Entry>| old.version == new.version && old.uid == new.uid;
         let trigger = match (is_of_list, &old) {
             (true, Some(old)) if is_known(old) => Trigger::List,
             (true, None) if !is_listed => Trigger::List,
@@ -192,18 +184,11 @@ impl<K> State<K> {
         // Another object has taken the name of one that was written and never shown.
         let passed = passed.filter(|written| written.uid != new.uid);
         if let Some(gone) = passed.and_then(|written| written.object) {
-            changes.push(Change {
-                key: key.clone(),
-                old: Some(gone),
-                new: None,
-                trigger: Trigger::Change,
-            });
+            changes.push(Change::new(key, Some(gone), None));
         }
         changes.push(Change {
-            key: key.clone(),
-            old,
-            new: Some(new),
             trigger,
+            ..Change::new(key, old, Some(new))
         });
         if !is_of_list {
             self.settle(&mut changes);
@@ -212,7 +197,7 @@ impl<K> State<K> {
     }
 
     /// The watch has shown that an object is gone: its uid, and the version of its deletion.
-    pub(crate) fn hide(&mut self, key: &Arc<Key>, uid: &str, version: u64) -> Vec<Change<K>> {
+    pub(crate) fn hide(&mut self, key: &Arc<Key>, uid: &str, version: u64) -> Vec<Change> {
         self.newest = self.newest.max(version);
         let old = self.update(key, |slot| {
             let shown = slot.shown.take();
@@ -221,29 +206,22 @@ impl<K> State<K> {
                 None => shown,
             }
         });
-        let mut changes = vec![Change {
-            key: key.clone(),
-            old,
-            new: None,
-            trigger: Trigger::Change,
-        }];
+        let mut changes = vec![Change::new(key, old, None)];
         self.settle(&mut changes);
         changes
     }
 
     /// A list is complete. Returns what has gone in the meantime, of which no event tells.
-    pub(crate) fn end_list(&mut self) -> Vec<Change<K>> {
+    pub(crate) fn end_list(&mut self) -> Vec<Change> {
         let listed = self.list.take().unwrap_or_default();
         self.is_listed = true;
         let known = self.objects.iter();
         let gone = known.filter(|(key, slot)| slot.shown.is_some() && !listed.contains(*key));
         let mut gone: Vec<_> = gone.map(|(key, _)| key.clone()).collect();
         gone.sort_unstable();
-        let gone = gone.into_iter().map(|key| Change {
-            old: self.update(&key, |slot| slot.shown.take()),
-            key,
-            new: None,
-            trigger: Trigger::Change,
+        let gone = gone.into_iter().map(|key| {
+            let old = self.update(&key, |slot| slot.shown.take());
+            Change::new(&key, old, None)
         });
         let mut changes: Vec<_> = gone.collect();
         let shown = self.objects.values().filter_map(|slot| slot.shown.as_ref());
@@ -253,7 +231,7 @@ impl<K> State<K> {
     }
 
     /// A watch continues from that version, up to which everything has been shown. Only after a list is complete.
-    pub(crate) fn pass(&mut self, version: u64) -> Vec<Change<K>> {
+    pub(crate) fn pass(&mut self, version: u64) -> Vec<Change> {
         let mut changes = Vec::new();
         if self.list.is_none() {
             self.newest = self.newest.max(version);
@@ -264,7 +242,7 @@ impl<K> State<K> {
 
     /// Records what this process wrote, as the API server returned it. If the watch is past that and does not show the
     /// object, it is gone already, which nobody has been told.
-    pub(crate) fn wrote(&mut self, key: &Arc<Key>, entry: Arc<Entry<K>>) -> Option<Change<K>> {
+    pub(crate) fn wrote(&mut self, key: &Arc<Key>, entry: Arc<Entry>) -> Option<Change> {
         let version = entry.number();
         let shown = self.objects.get(key).and_then(|slot| slot.shown.as_ref());
         let is_past = shown.is_some_and(|shown| shown.number() >= version);
@@ -276,13 +254,9 @@ impl<K> State<K> {
         if shown.is_some_and(|shown| shown.uid == entry.uid) {
             return None;
         }
-        Some(Change {
-            key: key.clone(),
-            // Another object may have taken the name.
-            new: shown.cloned(),
-            old: Some(entry),
-            trigger: Trigger::Change,
-        })
+        // Another object may have taken the name.
+        let new = shown.cloned();
+        Some(Change::new(key, Some(entry), new))
     }
 
     /// Records that this process deleted the object with this uid, which had this version.
@@ -294,7 +268,7 @@ impl<K> State<K> {
         }
     }
 
-    fn note(&mut self, key: &Arc<Key>, object: Option<Arc<Entry<K>>>, uid: Box<str>, version: u64) {
+    fn note(&mut self, key: &Arc<Key>, object: Option<Arc<Entry>>, uid: Box<str>, version: u64) {
         let written = Written {
             object,
             uid,
@@ -307,14 +281,14 @@ impl<K> State<K> {
     }
 
     /// Drops the writes that the watch has passed. If their objects are gone, adds that to `changes`.
-    fn settle(&mut self, changes: &mut Vec<Change<K>>) {
+    fn settle(&mut self, changes: &mut Vec<Change>) {
         let (newest, lists) = (self.newest, self.lists);
         let is_listing = self.list.is_some();
         for key in mem::take(&mut self.unsettled) {
-            let Some(slot) = self.objects.get(&key) else {
-                continue;
-            };
-            let Some(written) = &slot.written else {
+            let slot = self.objects.get(&key);
+            let Some((slot, written)) =
+                slot.and_then(|slot| slot.written.as_ref().map(|written| (slot, written)))
+            else {
                 continue;
             };
             let is_past = written.version <= newest;
@@ -335,25 +309,17 @@ impl<K> State<K> {
                     .and_then(|written| written.object)
                     .filter(|_| slot.shown.is_none())
             });
-            let is_told = |change: &Change<K>| change.key == key && change.new.is_none();
+            let is_told = |change: &Change| change.key == key && change.new.is_none();
             if old.is_some() && !changes.iter().any(is_told) {
-                changes.push(Change {
-                    key,
-                    old,
-                    new: None,
-                    trigger: Trigger::Change,
-                });
+                changes.push(Change::new(&key, old, None));
             }
         }
     }
 
     /// Changes what is known of one object, and the indexes with it.
-    fn update<T>(&mut self, key: &Arc<Key>, change: impl FnOnce(&mut Slot<K>) -> T) -> T {
-        let slot = self.objects.entry(key.clone()).or_insert_with(|| Slot {
-            shown: None,
-            written: None,
-        });
-        let is_unreadable = |slot: &Slot<K>| {
+    fn update<T>(&mut self, key: &Arc<Key>, change: impl FnOnce(&mut Slot) -> T) -> T {
+        let slot = self.objects.entry(key.clone()).or_default();
+        let is_unreadable = |slot: &Slot| {
             let shown = slot.shown.as_ref();
             usize::from(shown.is_some_and(|shown| !shown.is_readable))
         };
@@ -365,68 +331,27 @@ impl<K> State<K> {
         if slot.shown.is_none() && slot.written.is_none() {
             self.objects.remove(key);
         }
-        let is_same = match (&before, &after) {
-            (Some(before), Some(after)) => Arc::ptr_eq(before, after),
-            (None, None) => true,
-            _ => false,
-        };
-        if !is_same {
-            if let Some(before) = before {
-                self.unindex(key, &before);
+        if before.as_ref().map(Arc::as_ptr) == after.as_ref().map(Arc::as_ptr) {
+            return result;
+        }
+        if let Some(before) = before {
+            if let Some(uid) = before.controller() {
+                unindex(&mut self.controlled, uid, key);
             }
-            if let Some(after) = after {
-                self.index(key, &after);
+            for term in &before.terms {
+                unindex(&mut self.indexes, term, key);
+            }
+        }
+        if let Some(after) = after {
+            if let Some(uid) = after.controller() {
+                let controlled = self.controlled.entry(uid.into()).or_default();
+                controlled.insert(key.clone());
+            }
+            for term in &after.terms {
+                let found = self.indexes.entry(term.clone()).or_default();
+                found.insert(key.clone());
             }
         }
         result
-    }
-
-    fn index(&mut self, key: &Arc<Key>, entry: &Entry<K>) {
-        if let Some(uid) = entry.controller() {
-            add(&mut self.controlled, uid, key);
-        }
-        for (index, term) in &entry.terms {
-            if self.indexes.len() <= *index {
-                self.indexes.resize_with(index + 1, HashMap::new);
-            }
-            add(&mut self.indexes[*index], term, key);
-        }
-    }
-
-    fn unindex(&mut self, key: &Arc<Key>, entry: &Entry<K>) {
-        if let Some(uid) = entry.controller() {
-            remove(&mut self.controlled, uid, key);
-        }
-        for (index, term) in &entry.terms {
-            if let Some(index) = self.indexes.get_mut(*index) {
-                remove(index, term, key);
-            }
-        }
-    }
-
-    /// Whether the watch has passed all writes.
-    #[cfg(test)]
-    pub(super) fn is_settled(&self) -> bool {
-        self.unsettled.is_empty()
-    }
-}
-
-fn add(index: &mut HashMap<Box<str>, BTreeSet<Arc<Key>>>, term: &str, key: &Arc<Key>) {
-    match index.get_mut(term) {
-        Some(keys) => {
-            keys.insert(key.clone());
-        }
-        None => {
-            index.insert(term.into(), BTreeSet::from([key.clone()]));
-        }
-    }
-}
-
-fn remove(index: &mut HashMap<Box<str>, BTreeSet<Arc<Key>>>, term: &str, key: &Arc<Key>) {
-    if let Some(keys) = index.get_mut(term) {
-        keys.remove(key);
-        if keys.is_empty() {
-            index.remove(term);
-        }
     }
 }

@@ -3,7 +3,7 @@
 
 //! How a controller runs, from its subscriptions to the end of its last reconcile.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::error::Error;
 use std::future::pending;
 use std::sync::{Arc, Mutex};
@@ -16,20 +16,21 @@ use tokio::runtime::Handle as Threads;
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
-use super::{Controller, add_all, is_replaced};
+use super::{Controller, guarded, is_replaced};
 use crate::api_server::ApiServer;
 use crate::backoff::Backoff;
-use crate::cache::{Cached, Source, guard, lock};
+use crate::cache::{Cached, Source, lock};
 use crate::handle::{Hand, Statuses};
 use crate::queue::Queue;
 use crate::reconciler::{Policy, Reconciler};
+use crate::restless::Restless;
 use crate::watch::Watches;
 use crate::{Action, Clock, Handle, metrics, workers};
 
 impl<K: Cached> Controller<K> {
     /// Subscribes to the caches. Nothing is sent yet.
     pub(crate) fn prepare<R, F, E>(
-        self,
+        mut self,
         name: &'static str,
         reconcile: R,
         policy: Policy<K, E>,
@@ -40,82 +41,66 @@ impl<K: Cached> Controller<K> {
         F: Future<Output = Result<Action, E>> + Send + 'static,
         E: Error + Send + 'static,
     {
-        let Run {
-            server,
-            client,
-            clock,
-            recorder,
-            series,
-            queue,
-            threads,
-            stop,
-        } = run;
-        let watches = Watches::new(name, server.clone(), recorder.clone(), series);
+        let (queue, stop, threads) = (run.queue, run.stop, run.threads);
+        let watches = Watches::new(name, run.server.clone(), run.recorder.clone(), run.series);
         let backoff = Backoff::new(self.first_delay, self.longest_delay);
         queue.configure(self.timeout, self.debounce);
-        let concurrency = self.concurrency.unwrap_or(1);
-        queue.counts().may_run(concurrency);
-        for setup in self.setup {
-            setup(&queue);
-        }
-        // Last, so that what the others keep of an object is up to date before its reconcile.
-        let mut seen = HashMap::new();
-        let (predicate, added) = (self.predicate, queue.clone());
+        queue.counts().may_run(self.concurrency);
+        let (cache, mut seen) = (self.cache.clone(), HashMap::new());
+        let predicate = self.predicate.take();
         let (forgotten, names) = (backoff.clone(), self.names.clone());
         let statuses = Arc::<Mutex<Statuses>>::default();
         let written = statuses.clone();
-        self.cache.subscribe(
-            predicate.is_some(),
-            Box::new(move |change, object| {
-                if change.new.is_none() {
-                    seen.remove(&change.key);
-                    added.forget(&change.key);
-                    forgotten.forget(&change.key);
-                    names.gone(&change.key);
-                    if let Some(old) = &change.old {
-                        lock(&written).remove(&*old.uid);
-                    }
-                    return;
+        // Last, so that what the others keep of an object is up to date before its reconcile.
+        self.subscribe(&cache, predicate.is_some(), move |change, object, queue| {
+            let key = &change.key;
+            if change.new.is_none() {
+                seen.remove(key);
+                queue.forget(key);
+                forgotten.forget(key);
+                names.gone(key);
+                if let Some(old) = &change.old {
+                    lock(&written).remove(&*old.uid);
                 }
-                if let (Some(predicate), Some(object)) = (&predicate, object) {
-                    let hash = guard(|| predicate(object)).unwrap_or_else(|panic| {
-                        added.counts().panicked();
-                        tracing::error!(object = %change.key, panic, "a predicate panicked");
-                        None
-                    });
-                    let before = hash.and_then(|hash| seen.insert(change.key.clone(), hash));
-                    if hash.is_some() && before == hash && !is_replaced(change) {
-                        return;
-                    }
+                return BTreeSet::new();
+            }
+            if let (Some(predicate), Some(object)) = (&predicate, object) {
+                let hash = guarded(queue, key, "a predicate", || predicate(object)).flatten();
+                let before = hash.and_then(|hash| seen.insert(key.clone(), hash));
+                if hash.is_some() && before == hash && !is_replaced(change) {
+                    return BTreeSet::new();
                 }
-                added.add(&change.key, change.trigger);
-            }),
-        );
-        let failing = self.sources.iter().map(|source| source.failing());
+            }
+            BTreeSet::from([key.clone()])
+        });
+        for setup in self.setup {
+            setup(queue.clone());
+        }
+        let sources = self.sources.iter();
+        let failing = sources.map(|source| source.watched().failing.clone());
         let reconciler = Reconciler {
             controller: name,
             backoff,
             timeout: self.timeout,
-            server,
+            server: run.server,
             queue: queue.clone(),
             stop: stop.clone(),
             failing: failing.collect(),
+            restless: Restless::new(),
         };
-        let pause = self.pause;
-        let pause = pause.map(|pause| pause.run(name, client.clone(), self.cache.clone()));
         let hand = Hand {
             name,
-            client,
-            clock,
-            recorder,
+            client: run.client,
+            clock: run.clock,
+            recorder: run.recorder,
             cache: self.cache,
             caches: self.caches,
             applied: self.applied,
             statuses,
             names: self.names,
         };
-        let work = reconciler.wrap(Arc::new(hand), reconcile, policy, pause);
-        let limit = match concurrency {
+        let work = reconciler.wrap(Arc::new(hand), reconcile, policy, self.pause);
+        let limit = match self.concurrency {
             0 => usize::MAX,
             limit => limit.into(),
         };
@@ -126,15 +111,15 @@ impl<K: Cached> Controller<K> {
             for mut stream in streams {
                 let queue = queue.clone();
                 tasks.spawn(async move {
-                    while let Some((objects, trigger)) = stream.next().await {
-                        add_all(&queue, objects, trigger);
+                    while let Some((object, trigger)) = stream.next().await {
+                        queue.add(&object, trigger);
                     }
                 });
             }
             let reconciled = async {
                 let listed = async {
                     for source in &sources {
-                        source.listed().await;
+                        source.watched().listed().await;
                     }
                 };
                 // A list does not arrive while the API server is unreachable.
@@ -151,15 +136,10 @@ impl<K: Cached> Controller<K> {
             name,
             needs_leader: self.needs_leader,
             is_warm: self.is_warm,
-            watch: Box::pin(async move {
-                let mut tasks: JoinSet<()> = JoinSet::new();
-                for source in all {
-                    tasks.spawn(source.follow(watching.clone()));
-                }
-                tasks.spawn(async move { match watching.report_unreadable().await {} });
-                while tasks.join_next().await.is_some() {}
+            watch: Some(Box::pin(async move {
+                let _following = watching.follow(all.into_iter());
                 pending().await
-            }),
+            })),
             work: Box::pin(work),
             sources: shown,
         }
@@ -171,8 +151,8 @@ pub(crate) struct Prepared {
     pub(crate) name: &'static str,
     pub(crate) needs_leader: bool,
     pub(crate) is_warm: bool,
-    /// Fills the caches. Never ends.
-    pub(crate) watch: BoxFuture<'static, ()>,
+    /// Fills the caches, unless it has begun. Never ends.
+    pub(crate) watch: Option<BoxFuture<'static, ()>>,
     /// Reconciles until the stop, then lets running reconciles finish. Returns why it ended.
     pub(crate) work: BoxFuture<'static, String>,
     pub(crate) sources: Vec<Arc<dyn Source>>,

@@ -17,9 +17,7 @@ impl BootTime {
     #[cfg(target_os = "linux")]
     pub(super) fn now() -> Self {
         let time = rustix::time::clock_gettime(rustix::time::ClockId::Boottime);
-        let seconds = u64::try_from(time.tv_sec).unwrap_or_default();
-        let nanoseconds = u32::try_from(time.tv_nsec).unwrap_or_default();
-        Self(Duration::new(seconds, nanoseconds))
+        Self(time.try_into().unwrap_or_default())
     }
 
     #[cfg(not(target_os = "linux"))]

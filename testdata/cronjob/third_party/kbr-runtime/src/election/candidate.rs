@@ -7,10 +7,10 @@
 //! read, so if two processes take it, one is refused. The time for which this process holds it counts from
 //! before the request to acquire or renew it was sent.
 
-use std::fmt;
 use std::time::Duration;
 
-use futures::stream::{BoxStream, StreamExt, TryStreamExt};
+use futures::TryFutureExt;
+use futures::stream::{BoxStream, StreamExt};
 use k8s_openapi::api::coordination::v1::Lease;
 use k8s_openapi::jiff::Timestamp;
 use kube::api::{PostParams, WatchEvent, WatchParams};
@@ -24,7 +24,7 @@ use tokio_util::sync::CancellationToken;
 use super::boot_time::BootTime;
 use super::gate::Gate;
 use super::record::Record;
-use super::{JITTER, State, Timing};
+use super::{JITTER, Settings, State};
 use crate::chain::chain;
 use crate::random::random;
 
@@ -44,10 +44,8 @@ type Events = BoxStream<'static, kube::Result<WatchEvent<Lease>>>;
 pub(super) struct Candidate {
     pub(super) config: Config,
     pub(super) client: Client,
-    pub(super) namespace: String,
-    pub(super) name: String,
+    pub(super) settings: Settings,
     pub(super) identity: String,
-    pub(super) timing: Timing,
     pub(super) gate: Gate,
     pub(super) leads: Gauge,
     pub(super) state: watch::Sender<State>,
@@ -58,69 +56,46 @@ pub(super) struct Candidate {
     pub(super) is_stale: bool,
 }
 
-/// Why the Lease is no longer kept.
-enum Kept {
-    /// The manager stops. This process holds the Lease until this time.
-    UntilStop(BootTime),
-    UntilLost(String),
-}
-
 /// How an attempt failed.
+#[derive(Debug, thiserror::Error)]
 enum Failure {
-    /// The Lease does not exist.
+    #[error("it does not exist: install it with `config/rbac`")]
     Missing,
+    #[error("{0}")]
     Other(String),
 }
 
-impl fmt::Display for Failure {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Missing => {
-                formatter.write_str("it does not exist: install it with `config/rbac`")
-            }
-            Self::Other(reason) => formatter.write_str(reason),
-        }
-    }
-}
-
 impl Candidate {
-    /// Takes part until the stop, or until the Lease is lost. Returns why it ended.
-    pub(super) async fn run(mut self) -> String {
+    /// Takes part until the stop.
+    ///
+    /// # Errors
+    ///
+    /// [`State::Refused`], or [`State::Lost`] before the stop.
+    pub(super) async fn run(mut self) -> Result<(), State> {
         let stop = self.stop.clone();
-        let obstacle = tokio::select! {
-            obstacle = self.obstacle() => obstacle,
-            () = stop.cancelled() => return "it was stopped".to_owned(),
+        let Some(obstacle) = stop.run_until_cancelled(self.obstacle()).await else {
+            return Ok(());
         };
         if let Some(reason) = obstacle {
-            self.state.send_replace(State::Refused(reason.clone()));
-            return reason;
+            return Err(State::Refused(reason));
         }
-        let since = tokio::select! {
-            since = self.acquire() => since,
-            () = stop.cancelled() => {
-                // An attempt in progress may have acquired it.
-                self.release(BootTime::now() + self.timing.attempt()).await;
-                return "it was stopped".to_owned();
-            }
+        let Some(since) = stop.run_until_cancelled(self.acquire()).await else {
+            // An attempt in progress may have acquired it.
+            self.release(BootTime::now() + self.settings.attempt())
+                .await;
+            return Ok(());
         };
-        self.gate.open_until(since + self.timing.renew_deadline);
-        tracing::info!(lease = self.lease(), identity = self.identity, "leading");
+        self.gate.open_until(since + self.settings.renew_deadline);
+        let (lease, identity) = (self.settings.lease(), &self.identity);
+        tracing::info!(lease, identity, "leading");
         self.leads.set(1);
         self.state.send_replace(State::Leading);
         let kept = self.keep(since).await;
         self.leads.set(0);
-        match kept {
-            Kept::UntilStop(until) => {
-                self.gate.close();
-                self.release(until).await;
-                "it was stopped".to_owned()
-            }
-            Kept::UntilLost(reason) => {
-                self.gate.close();
-                self.state.send_replace(State::Lost(reason.clone()));
-                reason
-            }
-        }
+        self.gate.close();
+        let until = kept.map_err(State::Lost)?;
+        self.release(until).await;
+        Ok(())
     }
 
     /// Waits until this process holds the Lease. Returns since when.
@@ -132,13 +107,12 @@ impl Candidate {
                 Ok(Standing::Held(sent)) => return sent,
                 Ok(Standing::HeldByOther(expires)) => {
                     let holder = self.record.holder().unwrap_or("a previous holder");
-                    let why = format!("`{holder}` has the Lease");
-                    (Some(expires), why)
+                    (Some(expires), format!("`{holder}` has the Lease"))
                 }
                 Err(failure) => (None, failure.to_string()),
             };
             if logged != why {
-                tracing::info!(lease = self.lease(), why, "waiting to lead");
+                tracing::info!(lease = self.settings.lease(), why, "waiting to lead");
                 logged = why;
             }
             self.wait(&mut events, expires).await;
@@ -146,11 +120,10 @@ impl Candidate {
     }
 
     /// Waits until the Lease may be free, or must be tried again.
-    async fn wait(&mut self, events: &mut Option<Events>, expires: Option<BootTime>) {
+    async fn wait(&mut self, events: &mut Option<Events>, mut expires: Option<BootTime>) {
         // So that the candidates do not all try at the same time.
-        let retry = self.timing.retry_period.mul_f64(1.0 + JITTER * chance());
+        let retry = self.settings.retry_period.mul_f64(1.0 + JITTER * chance());
         let retry = Instant::now() + retry;
-        let mut expires = expires;
         loop {
             // The watch shows each renewal. Without it, the Lease is polled.
             let until = match (expires, &events) {
@@ -187,34 +160,33 @@ impl Candidate {
         let params = self.watch_params().timeout(WATCH_SECONDS);
         let api = self.api();
         let events = async move { api.watch(&params, &version).await };
-        futures::stream::once(events)
-            .map_ok(|events| events.boxed())
-            .try_flatten()
-            .boxed()
+        events.try_flatten_stream().boxed()
     }
 
-    /// Renews the Lease until the stop, or until it is lost.
-    async fn keep(&mut self, mut since: BootTime) -> Kept {
-        let deadline = self.timing.renew_deadline;
+    /// Renews the Lease until the stop, and returns until when this process holds it then.
+    ///
+    /// # Errors
+    ///
+    /// How it was lost before.
+    pub(super) async fn keep(&mut self, mut since: BootTime) -> Result<BootTime, String> {
+        let deadline = self.settings.renew_deadline;
         let stop = self.stop.clone();
         let mut last_error = None;
         loop {
             let until = since + deadline;
-            let pause = sleep(self.timing.retry_period.min(until.left()));
+            let pause = sleep(self.settings.retry_period.min(until.left()));
             if stop.run_until_cancelled(pause).await.is_none() {
-                return Kept::UntilStop(until);
+                return Ok(until);
             }
             let left = until.left();
             if left.is_zero() {
                 let reason = last_error.unwrap_or_else(|| "the process was suspended".to_owned());
-                return Kept::UntilLost(format!("it was not renewed for {deadline:?}: {reason}"));
+                return Err(format!("it was not renewed for {deadline:?}: {reason}"));
             }
             // An attempt that is dropped may still arrive. The Lease is read before it is released.
-            let attempt = stop
-                .run_until_cancelled(timeout(left, self.attempt()))
-                .await;
-            let Some(attempt) = attempt else {
-                return Kept::UntilStop(until);
+            let attempt = timeout(left, self.attempt());
+            let Some(attempt) = stop.run_until_cancelled(attempt).await else {
+                return Ok(until);
             };
             match attempt {
                 Ok(Ok(Standing::Held(sent))) => {
@@ -223,15 +195,15 @@ impl Candidate {
                     last_error = None;
                 }
                 Ok(Ok(Standing::HeldByOther(_))) => {
-                    return Kept::UntilLost(match self.record.holder() {
+                    return Err(match self.record.holder() {
                         Some(holder) => format!("`{holder}` has taken it"),
                         None => "it was recreated".to_owned(),
                     });
                 }
                 // Whoever finds a new Lease takes it at once.
-                Ok(Err(Failure::Missing)) => return Kept::UntilLost("it was deleted".to_owned()),
+                Ok(Err(Failure::Missing)) => return Err("it was deleted".to_owned()),
                 Ok(Err(Failure::Other(reason))) => {
-                    let (lease, error) = (self.lease(), &reason);
+                    let (lease, error) = (self.settings.lease(), &reason);
                     tracing::warn!(lease, error, "could not renew the Lease");
                     last_error = Some(reason);
                 }
@@ -240,53 +212,44 @@ impl Candidate {
         }
     }
 
-    /// Renews the Lease from now on, and returns whether it was kept until the stop.
-    #[cfg(test)]
-    pub(super) async fn keeps(&mut self) -> bool {
-        matches!(self.keep(BootTime::now()).await, Kept::UntilStop(_))
-    }
-
     /// Releases the Lease while this process holds it, so that another need not wait until it expires.
     async fn release(&mut self, until: BootTime) {
-        let limit = self.timing.attempt();
+        let limit = self.settings.attempt();
         let attempts = async {
             loop {
-                if self.is_stale {
-                    self.read().await?;
-                }
+                self.refresh().await?;
                 if self.record.holder() != Some(&self.identity) {
                     return Ok(false);
                 }
                 let released = self.record.released(Timestamp::now());
                 match self.write(&released).await {
-                    Ok(()) => return Ok(true),
                     // For example because somebody has added an annotation.
                     Err(kube::Error::Api(status)) if status.is_conflict() => {}
-                    Err(error) => return Err(error),
+                    written => return written.map(|()| true),
                 }
             }
         };
-        match timeout(until.left().min(limit), attempts).await {
-            Ok(Ok(true)) => tracing::info!(lease = self.lease(), "the Lease is released"),
+        let outcome = timeout(until.left().min(limit), attempts).await;
+        let lease = self.settings.lease();
+        match outcome {
+            Ok(Ok(true)) => tracing::info!(lease, "the Lease is released"),
             Ok(Ok(false)) => {}
             Ok(Err(error)) => {
                 let error = chain(&error);
-                tracing::warn!(lease = self.lease(), error, "could not release the Lease");
+                tracing::warn!(lease, error, "could not release the Lease");
             }
-            Err(_) => tracing::warn!(lease = self.lease(), "could not release the Lease in time"),
+            Err(_) => tracing::warn!(lease, "could not release the Lease in time"),
         }
     }
 
     /// Acquires or renews the Lease, unless another process may still hold it.
     async fn attempt(&mut self) -> Result<Standing, Failure> {
-        let limit = self.timing.attempt();
-        let outcome = match timeout(limit, self.try_once()).await {
-            // It has changed since it was read.
-            Ok(Err(kube::Error::Api(status))) if status.is_conflict() => {
-                timeout(limit, self.try_once()).await
-            }
-            outcome => outcome,
-        };
+        let limit = self.settings.attempt();
+        let mut outcome = timeout(limit, self.try_once()).await;
+        // It has changed since it was read.
+        if matches!(&outcome, Ok(Err(kube::Error::Api(status))) if status.is_conflict()) {
+            outcome = timeout(limit, self.try_once()).await;
+        }
         match outcome {
             Ok(Ok(standing)) => Ok(standing),
             Ok(Err(kube::Error::Api(status))) if status.is_not_found() => Err(Failure::Missing),
@@ -302,24 +265,23 @@ impl Candidate {
     }
 
     async fn try_once(&mut self) -> kube::Result<Standing> {
-        if self.is_stale {
-            self.read().await?;
-        }
+        self.refresh().await?;
         let sent = BootTime::now();
         if let Some(expires) = self.record.expires(&self.identity) {
             return Ok(Standing::HeldByOther(expires));
         }
-        let duration = self.timing.lease_duration;
-        let lease = self
-            .record
-            .taken(&self.identity, Timestamp::now(), duration);
+        let (now, duration) = (Timestamp::now(), self.settings.lease_duration);
+        let lease = self.record.taken(&self.identity, now, duration);
         self.write(&lease).await?;
         Ok(Standing::Held(sent))
     }
 
-    async fn read(&mut self) -> kube::Result<()> {
-        let lease = self.api().get(&self.name).await?;
-        self.see(lease);
+    /// Reads the Lease, if that is needed.
+    async fn refresh(&mut self) -> kube::Result<()> {
+        if self.is_stale {
+            let lease = self.api().get(&self.settings.name).await?;
+            self.see(lease);
+        }
         Ok(())
     }
 
@@ -329,7 +291,7 @@ impl Candidate {
         self.is_stale = true;
         let api = self.api();
         let params = PostParams::default();
-        let written = api.replace(&self.name, &params, lease).await?;
+        let written = api.replace(&self.settings.name, &params, lease).await?;
         self.see(written);
         Ok(())
     }
@@ -343,15 +305,15 @@ impl Candidate {
     async fn obstacle(&self) -> Option<String> {
         let api = self.api();
         let mut lease = Lease::default();
-        lease.metadata.name = Some(self.name.clone());
+        lease.metadata.name = Some(self.settings.name.clone());
         let dry_run = PostParams {
             dry_run: true,
             ..PostParams::default()
         };
-        let (params, limit) = (self.watch_params(), self.timing.attempt());
+        let (params, limit) = (self.watch_params(), self.settings.attempt());
         let (get, update, watch) = tokio::join!(
-            refusal(limit, api.get(&self.name)),
-            refusal(limit, api.replace(&self.name, &dry_run, &lease)),
+            refusal(limit, api.get(&self.settings.name)),
+            refusal(limit, api.replace(&self.settings.name, &dry_run, &lease)),
             refusal(limit, api.watch(&params, "0")),
         );
         let is_no_namespace = |status: &Status| {
@@ -362,34 +324,26 @@ impl Candidate {
             return Some(format!(
                 "the namespace `{}` does not exist: give that of the Lease with \
                  `--leader-election-namespace`",
-                self.namespace
+                self.settings.namespace
             ));
         }
-        let answers = [("get", get), ("update", update), ("watch", watch)];
-        let denied = answers
-            .into_iter()
-            .filter(|(_, refusal)| refusal.as_ref().is_some_and(Status::is_forbidden));
+        let answers = [("get", get), ("update", update), ("watch", watch)].into_iter();
+        let denied =
+            answers.filter(|(_, refusal)| refusal.as_ref().is_some_and(Status::is_forbidden));
         let denied: Vec<_> = denied.map(|(verb, _)| verb).collect();
         (!denied.is_empty()).then(|| {
-            format!(
-                "the role must allow leases of the API group `coordination.k8s.io`: {}",
-                denied.join(", ")
-            )
+            let denied = denied.join(", ");
+            format!("the role must allow leases of the API group `coordination.k8s.io`: {denied}")
         })
     }
 
     /// The parameters of a watch of this Lease alone.
     fn watch_params(&self) -> WatchParams {
-        WatchParams::default().fields(&format!("metadata.name={}", self.name))
+        WatchParams::default().fields(&format!("metadata.name={}", self.settings.name))
     }
 
     fn api(&self) -> Api<Lease> {
-        Api::namespaced(self.client.clone(), &self.namespace)
-    }
-
-    /// For the log.
-    fn lease(&self) -> String {
-        format!("{}/{}", self.namespace, self.name)
+        Api::namespaced(self.client.clone(), &self.settings.namespace)
     }
 }
 
@@ -406,6 +360,5 @@ async fn refusal<T>(
 
 /// A random number from 0 to 1.
 fn chance() -> f64 {
-    let random = u32::try_from(random() >> 32).unwrap_or_default();
-    f64::from(random) / f64::from(u32::MAX)
+    random() as f64 / u64::MAX as f64
 }

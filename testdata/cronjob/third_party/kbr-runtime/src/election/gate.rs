@@ -3,9 +3,10 @@
 
 //! Decides whether a request may start.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use super::boot_time::BootTime;
+use crate::cache::lock;
 
 /// Checked before each request of the controllers' client. Clones share it.
 ///
@@ -14,25 +15,14 @@ use super::boot_time::BootTime;
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Gate(Arc<Mutex<Option<BootTime>>>);
 
-/// This process no longer leads.
-#[derive(Debug, thiserror::Error)]
-#[error("this process no longer leads")]
-pub(crate) struct Closed;
-
 impl Gate {
-    /// # Errors
-    ///
-    /// [`Closed`].
-    pub(crate) fn pass(&self) -> Result<(), Closed> {
-        let until = *self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        match until {
-            Some(until) if BootTime::now() >= until => Err(Closed),
-            _ => Ok(()),
-        }
+    /// Whether a request may start.
+    pub(crate) fn is_open(&self) -> bool {
+        lock(&self.0).is_none_or(|until| BootTime::now() < until)
     }
 
     pub(super) fn open_until(&self, until: BootTime) {
-        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(until);
+        *lock(&self.0) = Some(until);
     }
 
     pub(super) fn close(&self) {

@@ -8,7 +8,7 @@
 
 use std::time::Duration;
 
-use k8s_openapi::api::coordination::v1::{Lease, LeaseSpec};
+use k8s_openapi::api::coordination::v1::Lease;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::MicroTime;
 use k8s_openapi::jiff::Timestamp;
 
@@ -70,47 +70,32 @@ impl Record {
         self.since + seconds.map_or(DURATION, Duration::from_secs)
     }
 
-    /// The Lease as `identity` acquires or renews it.
+    /// The Lease as `identity` acquires or renews it, with the version that was seen: the API server refuses it if
+    /// there is a newer one.
     /// It is valid for `duration`, rounded up to whole seconds.
     pub(super) fn taken(&self, identity: &str, now: Timestamp, duration: Duration) -> Lease {
-        let before = self.lease.spec.clone().unwrap_or_default();
         let is_renewal = self.holder() == Some(identity);
         let seconds = duration.as_secs() + u64::from(duration.subsec_nanos() > 0);
-        let seconds = i32::try_from(seconds).unwrap_or(i32::MAX);
-        self.with(LeaseSpec {
-            holder_identity: Some(identity.to_owned()),
-            lease_duration_seconds: Some(seconds),
-            acquire_time: before
-                .acquire_time
-                .filter(|_| is_renewal)
-                .or(Some(MicroTime(now))),
-            renew_time: Some(MicroTime(now)),
-            lease_transitions: Some(
-                before.lease_transitions.unwrap_or_default() + i32::from(!is_renewal),
-            ),
-            ..before
-        })
+        let mut lease = self.lease.clone();
+        let spec = lease.spec.get_or_insert_default();
+        let acquired = spec.acquire_time.take().filter(|_| is_renewal);
+        spec.acquire_time = acquired.or(Some(MicroTime(now)));
+        spec.renew_time = Some(MicroTime(now));
+        spec.holder_identity = Some(identity.to_owned());
+        spec.lease_duration_seconds = Some(i32::try_from(seconds).unwrap_or(i32::MAX));
+        *spec.lease_transitions.get_or_insert_default() += i32::from(!is_renewal);
+        lease
     }
 
     /// The Lease without a holder, as client-go leaves it.
     pub(super) fn released(&self, now: Timestamp) -> Lease {
-        let before = self.lease.spec.clone().unwrap_or_default();
-        self.with(LeaseSpec {
-            holder_identity: Some(String::new()),
-            lease_duration_seconds: Some(1),
-            acquire_time: Some(MicroTime(now)),
-            renew_time: Some(MicroTime(now)),
-            ..before
-        })
-    }
-
-    /// The Lease with `spec` and the version that was seen, so that the API server refuses it if there is a
-    /// newer version.
-    fn with(&self, spec: LeaseSpec) -> Lease {
-        Lease {
-            metadata: self.lease.metadata.clone(),
-            spec: Some(spec),
-        }
+        let mut lease = self.lease.clone();
+        let spec = lease.spec.get_or_insert_default();
+        spec.holder_identity = Some(String::new());
+        spec.lease_duration_seconds = Some(1);
+        spec.acquire_time = Some(MicroTime(now));
+        spec.renew_time = Some(MicroTime(now));
+        lease
     }
 }
 

@@ -23,7 +23,6 @@ use super::{Handle, OwnedError, hash_of};
 use crate::cache::{Cache, Cached, Entry, Received, lock};
 use crate::key::Key;
 use crate::reading::write_value;
-use crate::watch::resource;
 
 /// How many times to try to write an object that others change at the same time.
 const ATTEMPTS: usize = 3;
@@ -80,25 +79,23 @@ impl<K: Cached> Handle<K> {
     #[doc(alias = "CreateOrUpdate")]
     #[doc(alias = "CreateOrPatch")]
     pub async fn apply<T: Cached + Serialize>(&self, wanted: &T) -> Result<Arc<T>, OwnedError> {
-        let child = self.child(wanted)?;
+        let mut child = self.child(wanted)?;
         let mut known = self.known(&child)?;
         let hash = hash_of(&child.fields);
         if let Some(known) = &known
-            && self.is_applied::<T>(known, hash)
+            && self.is_applied(known, hash)
         {
-            return child.opened(known);
+            let object = self.open(known.clone());
+            return object.ok_or_else(|| child.unreadable());
         }
         let params = PatchParams::apply(self.hand.name).force();
         let api = self.received(child.cache, &child.key);
-        let mut fields = child.fields.clone();
         let mut attempt = 0;
         loop {
             attempt += 1;
-            restrict(&mut fields, known.as_deref());
-            match api
-                .patch(child.key.name(), &params, &Patch::Apply(&fields))
-                .await
-            {
+            restrict(&mut child.fields, known.as_deref());
+            let patch = Patch::Apply(&child.fields);
+            match api.patch(child.key.name(), &params, &patch).await {
                 Ok(written) => {
                     let object = child.open(&written)?;
                     self.note(&self.wrote(&child, written), hash);
@@ -160,14 +157,13 @@ impl<K: Cached> Handle<K> {
     /// The request for an object that this object is to control.
     fn child<T: Cached + Serialize>(&self, wanted: &T) -> Result<Child<'_, T>, OwnedError> {
         let cache = self.cache::<T>();
-        let mut key = self.key_of::<T>(&wanted.name_any());
-        if let Some(namespace) = wanted.namespace() {
-            key = Key::new(Some(namespace), key.name().to_owned());
-        }
+        let key = match wanted.namespace() {
+            Some(namespace) => Key::new(Some(namespace), wanted.name_any()),
+            None => self.key_of::<T>(&wanted.name_any()),
+        };
         let mut child = Child {
             cache,
             key: Arc::new(key),
-            owner: K::kind(self.hand.cache.kind()).into_owned(),
             fields: Value::Null,
         };
         let fields = self.fields(cache, wanted);
@@ -198,7 +194,7 @@ impl<K: Cached> Handle<K> {
 
     /// The object of that name, if this object controls it. From now on, this object is reconciled when the name
     /// becomes free, until it has it.
-    fn known<T: Cached>(&self, child: &Child<'_, T>) -> Result<Option<Arc<Entry<T>>>, OwnedError> {
+    fn known<T: Cached>(&self, child: &Child<'_, T>) -> Result<Option<Arc<Entry>>, OwnedError> {
         let (kind, this) = (TypeId::of::<T>(), Arc::new(Key::of(&*self.object)));
         let uid = self.object.meta().uid.as_deref();
         let known = child.cache.entry(&child.key);
@@ -208,23 +204,12 @@ impl<K: Cached> Handle<K> {
             self.hand.names.want(kind, &child.key, &this);
         }
         // Asked again: the name may have become free just before that.
-        self.owned_entry(child.cache.entry(&child.key), child)
-    }
-
-    /// `entry`, if there is one, provided that this object controls it.
-    fn owned_entry<T: Cached>(
-        &self,
-        entry: Option<Arc<Entry<T>>>,
-        child: &Child<'_, T>,
-    ) -> Result<Option<Arc<Entry<T>>>, OwnedError> {
-        match entry {
-            Some(entry) if entry.controller() != self.object.meta().uid.as_deref() => {
-                Err(OwnedError::NameTaken {
-                    resource: resource::<T>(child.cache.kind()),
-                    name: child.key.name().to_owned(),
-                    owner: child.owner.clone(),
-                })
-            }
+        match child.cache.entry(&child.key) {
+            Some(entry) if entry.controller() != uid => Err(OwnedError::NameTaken {
+                resource: child.cache.resource(),
+                name: child.key.name().to_owned(),
+                owner: K::kind(self.hand.cache.kind()).into_owned(),
+            }),
             Some(entry) if !entry.is_readable => Err(child.unreadable()),
             entry => Ok(entry),
         }
@@ -234,16 +219,15 @@ impl<K: Cached> Handle<K> {
     async fn newer<T: Cached>(
         &self,
         child: &Child<'_, T>,
-        known: Option<&Entry<T>>,
-    ) -> Result<Option<Arc<Entry<T>>>, OwnedError> {
-        let before = known.map(|known| known.version.clone());
-        let shown = child.cache.shows(&child.key, before.as_deref(), PATIENCE);
-        shown.await;
+        known: Option<&Entry>,
+    ) -> Result<Option<Arc<Entry>>, OwnedError> {
+        let before = known.map(|known| &*known.version);
+        child.cache.shows(&child.key, before, PATIENCE).await;
         self.known(child)
     }
 
     /// The API server has answered with the object.
-    fn wrote<T: Cached>(&self, child: &Child<'_, T>, written: Received<T>) -> Arc<Entry<T>> {
+    fn wrote<T: Cached>(&self, child: &Child<'_, T>, written: Received<T>) -> Arc<Entry> {
         self.forget_name(child);
         child.cache.wrote(written)
     }
@@ -261,7 +245,7 @@ impl<K: Cached> Handle<K> {
     }
 
     /// Whether the last apply was the same, and the object has not changed since.
-    fn is_applied<T: Cached>(&self, object: &Entry<T>, wanted: u64) -> bool {
+    fn is_applied(&self, object: &Entry, wanted: u64) -> bool {
         let mut applied = lock(&self.hand.applied);
         let Some(settled) = applied.get_mut(&object.uid) else {
             return false;
@@ -272,7 +256,7 @@ impl<K: Cached> Handle<K> {
         if settled.version == object.version {
             return true;
         }
-        let is_same = object.text().and_then(fingerprint) == Some(settled.object);
+        let is_same = object.text.as_deref().and_then(fingerprint) == Some(settled.object);
         if is_same {
             settled.version = object.version.clone();
         }
@@ -280,8 +264,8 @@ impl<K: Cached> Handle<K> {
     }
 
     /// Notes what was applied, and the result as the cache keeps it.
-    fn note<T: Cached>(&self, written: &Entry<T>, wanted: u64) {
-        if let Some(object) = written.text().and_then(fingerprint) {
+    fn note(&self, written: &Entry, wanted: u64) {
+        if let Some(object) = written.text.as_deref().and_then(fingerprint) {
             let settled = Settled {
                 wanted,
                 object,
@@ -296,8 +280,6 @@ impl<K: Cached> Handle<K> {
 struct Child<'a, T: Resource> {
     cache: &'a Cache<T>,
     key: Arc<Key>,
-    /// The kind of the owner.
-    owner: String,
     /// The object as it is sent, without its preconditions.
     fields: Value,
 }
@@ -305,7 +287,7 @@ struct Child<'a, T: Resource> {
 impl<T: Cached> Child<'_, T> {
     fn failed(&self, reason: kube::Error) -> OwnedError {
         OwnedError::Apply {
-            resource: resource::<T>(self.cache.kind()),
+            resource: self.cache.resource(),
             name: self.key.name().to_owned(),
             reason,
         }
@@ -313,7 +295,7 @@ impl<T: Cached> Child<'_, T> {
 
     fn unreadable(&self) -> OwnedError {
         OwnedError::Unreadable {
-            resource: resource::<T>(self.cache.kind()),
+            resource: self.cache.resource(),
             name: self.key.name().to_owned(),
         }
     }
@@ -322,20 +304,15 @@ impl<T: Cached> Child<'_, T> {
         let opened = received.open().map(Arc::new);
         opened.map_err(|_| self.unreadable())
     }
-
-    fn opened(&self, entry: &Entry<T>) -> Result<Arc<T>, OwnedError> {
-        entry.open().ok_or_else(|| self.unreadable())
-    }
 }
 
 /// Makes the API server refuse the patch unless the object is as `known`, or does not exist if none is.
-fn restrict<T>(patch: &mut Value, known: Option<&Entry<T>>) {
-    let version = known.map_or(NO_VERSION, |known| &known.version);
-    let uid = known.map(|known| &*known.uid);
+fn restrict(patch: &mut Value, known: Option<&Entry>) {
     if let Some(metadata) = patch["metadata"].as_object_mut() {
+        let version = known.map_or(NO_VERSION, |known| &known.version);
         metadata.insert("resourceVersion".to_owned(), json!(version));
-        match uid {
-            Some(uid) => metadata.insert("uid".to_owned(), json!(uid)),
+        match known {
+            Some(known) => metadata.insert("uid".to_owned(), json!(known.uid)),
             None => metadata.remove("uid"),
         };
     }

@@ -11,7 +11,6 @@ use kube::api::{DeleteParams, Preconditions};
 use super::{Handle, OwnedError};
 use crate::cache::Cached;
 use crate::key::Key;
-use crate::watch::resource;
 
 impl<K: Cached> Handle<K> {
     /// Deletes an object, and then the objects that it owns. Another object that has taken its name in the meantime
@@ -41,7 +40,7 @@ impl<K: Cached> Handle<K> {
             Err(kube::Error::Api(status)) if status.is_not_found() || status.is_conflict() => {}
             Err(reason) => {
                 return Err(OwnedError::Delete {
-                    resource: resource::<T>(cache.kind()),
+                    resource: cache.resource(),
                     name: key.name().to_owned(),
                     reason,
                 });

@@ -58,9 +58,7 @@ impl<K: Cached> Handle<K> {
 
     /// Replaces the finalizers, unless the object has changed in the meantime.
     async fn set_finalizers(&self, finalizers: &[String]) -> kube::Result<Received<K>> {
-        let written = lock(&self.written).clone();
-        let version = written.or_else(|| self.object.resource_version());
-        let metadata = json!({ "finalizers": finalizers, "resourceVersion": version });
+        let metadata = json!({ "finalizers": finalizers, "resourceVersion": self.version() });
         let patch = Patch::Merge(json!({ "metadata": metadata }));
         let key = Key::of(&*self.object);
         let api = self.received(&self.hand.cache, &key);

@@ -4,17 +4,17 @@
 //! Names that an object wants for what it owns.
 
 use std::any::TypeId;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex};
 
 use crate::cache::lock;
-use crate::key::Key;
+use crate::key::{Index, Key, unindex};
 
 /// By kind and name, the objects that want that name and may not get it. Clones share it.
 #[derive(Clone, Default)]
-pub(crate) struct Names(Arc<Mutex<Wanted>>);
+pub(crate) struct Names(Arc<Mutex<Index<Name>>>);
 
-type Wanted = BTreeMap<(TypeId, Arc<Key>), BTreeSet<Arc<Key>>>;
+type Name = (TypeId, Arc<Key>);
 
 impl Names {
     /// `object` wants `name`. Called before the name is tried: it may become free at any time after that.
@@ -26,14 +26,7 @@ impl Names {
 
     /// `object` has `name`, or does not want it any more.
     pub(super) fn forget(&self, kind: TypeId, name: &Arc<Key>, object: &Arc<Key>) {
-        let mut wanted = lock(&self.0);
-        let id = (kind, name.clone());
-        if let Some(by) = wanted.get_mut(&id) {
-            by.remove(object);
-            if by.is_empty() {
-                wanted.remove(&id);
-            }
-        }
+        unindex(&mut lock(&self.0), &(kind, name.clone()), object);
     }
 
     /// The name has become free: who wanted it.

@@ -10,9 +10,9 @@ use kube::api::{Patch, PatchParams};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use super::{Handle, hash_of};
-use crate::cache::{Cached, lock};
-use crate::key::Key;
+use super::{Hand, Handle, hash_of};
+use crate::cache::{Cached, Received, lock};
+use crate::client::api;
 use crate::reading::write_value;
 
 /// The last status of each object that was written although it seemed to differ, by uid: what was written, and what
@@ -38,10 +38,8 @@ impl<K: Cached + Serialize> Handle<K> {
     /// [server-side apply]: https://kubernetes.io/docs/reference/using-api/server-side-apply/
     pub async fn status<S: Serialize>(&self, status: &S) -> kube::Result<bool> {
         let wanted = write_value(status).map_err(kube::Error::SerdeError)?;
-        let shown = own(
-            &shown(&*self.object).map_err(kube::Error::SerdeError)?,
-            &wanted,
-        );
+        let shown = shown(&*self.object).map_err(kube::Error::SerdeError)?;
+        let shown = own(shown, &wanted);
         let hashes = (hash_of(&wanted), hash_of(&shown));
         let uid = self.object.uid().unwrap_or_default();
         let is_first = lock(&self.written).is_none();
@@ -49,20 +47,10 @@ impl<K: Cached + Serialize> Handle<K> {
         if is_first && (is_known || is_same(&shown, &wanted)) {
             return Ok(false);
         }
-        let written = lock(&self.written).clone();
-        let kind = self.hand.cache.kind();
-        let patch = json!({
-            "apiVersion": K::api_version(kind),
-            "kind": K::kind(kind),
-            "metadata": { "resourceVersion": written.or_else(|| self.object.resource_version()) },
-            "status": wanted,
-        });
         let params = PatchParams::apply(self.hand.name).force();
-        let key = Key::of(&*self.object);
-        let api = self.received(&self.hand.cache, &key);
-        let name = self.object.name_any();
-        let received = api
-            .patch_status(&name, &params, &Patch::Apply(&patch))
+        let received = self
+            .hand
+            .apply_status(&*self.object, self.version(), &wanted, &params)
             .await?;
         let version = received.resource_version();
         if version == self.object.resource_version() && is_first {
@@ -78,8 +66,31 @@ impl<K: Cached + Serialize> Handle<K> {
     }
 }
 
+impl<K: Cached> Hand<K> {
+    /// Applies `status` to this version of the object.
+    pub(crate) async fn apply_status(
+        &self,
+        object: &K,
+        version: Option<String>,
+        status: &Value,
+        params: &PatchParams,
+    ) -> kube::Result<Received<K>> {
+        let kind = self.cache.kind();
+        let patch = json!({
+            "apiVersion": K::api_version(kind),
+            "kind": K::kind(kind),
+            "metadata": { "resourceVersion": version },
+            "status": status,
+        });
+        let namespace = object.namespace();
+        let api = api::<Received<K>>(self.client.clone(), namespace.as_deref(), kind);
+        let patch = Patch::Apply(&patch);
+        api.patch_status(&object.name_any(), params, &patch).await
+    }
+}
+
 /// The status of an object. The rest of it is not kept: it may be large.
-fn shown<K: Serialize>(object: &K) -> serde_json::Result<Value> {
+pub(crate) fn shown<K: Serialize>(object: &K) -> serde_json::Result<Value> {
     #[derive(Deserialize)]
     struct Object {
         #[serde(default)]
@@ -90,23 +101,17 @@ fn shown<K: Serialize>(object: &K) -> serde_json::Result<Value> {
 }
 
 /// `shown` without the conditions whose types are not in `wanted`.
-fn own(shown: &Value, wanted: &Value) -> Value {
-    let mut own = shown.clone();
-    let types = |status: &Value| -> Vec<Value> {
-        let conditions = status["conditions"].as_array().into_iter().flatten();
-        conditions
-            .map(|condition| condition["type"].clone())
-            .collect()
-    };
-    let wanted = types(wanted);
-    if let Some(conditions) = own.get_mut("conditions").and_then(Value::as_array_mut)
+fn own(mut shown: Value, wanted: &Value) -> Value {
+    let wanted = wanted["conditions"].as_array().into_iter().flatten();
+    let wanted: Vec<_> = wanted.map(|condition| &condition["type"]).collect();
+    if let Some(conditions) = shown.get_mut("conditions").and_then(Value::as_array_mut)
         && conditions
             .iter()
             .all(|condition| condition["type"].is_string())
     {
-        conditions.retain(|condition| wanted.contains(&condition["type"]));
+        conditions.retain(|condition| wanted.contains(&&condition["type"]));
     }
-    own
+    shown
 }
 
 /// Whether both set the same fields.

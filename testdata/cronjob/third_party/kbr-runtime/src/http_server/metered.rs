@@ -14,15 +14,11 @@ use super::peer::Peer;
 
 /// Reports to a [`Peer`] what goes through `S`.
 pub(super) struct Metered<S> {
-    stream: S,
-    peer: Arc<Peer>,
+    pub(super) stream: S,
+    pub(super) peer: Arc<Peer>,
 }
 
 impl<S> Metered<S> {
-    pub(super) fn new(stream: S, peer: Arc<Peer>) -> Self {
-        Self { stream, peer }
-    }
-
     fn note(&self, moved: Poll<io::Result<usize>>) -> Poll<io::Result<usize>> {
         if let Poll::Ready(Ok(bytes)) = moved {
             self.peer.moved(bytes);

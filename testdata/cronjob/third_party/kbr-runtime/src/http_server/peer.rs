@@ -12,15 +12,17 @@
 //! A connection has stalled when less than [`STEP`] went through it for [`STALLED`].
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 
-use axum::body::HttpBody;
+use hyper::body::Body;
 use tokio::sync::Notify;
 use tokio::time::{Instant, timeout};
 use tokio_util::sync::CancellationToken;
 
 use super::Limits;
+use crate::cache::lock;
+use crate::logging::LogLimit;
 
 /// How long a peer may neither send nor receive anything before it can be evicted.
 const STALLED: Duration = Duration::from_millis(500);
@@ -34,17 +36,11 @@ const PATIENCE: Duration = Duration::from_secs(1);
 /// How often it looks for victims in the meantime.
 const PERIOD: Duration = Duration::from_millis(50);
 
-/// How long the warning about too many connections is not repeated.
-const QUIET: Duration = Duration::from_secs(60);
-
 /// A request is small if it holds at most the reserve divided by this.
 const SMALL: usize = 4;
 
 /// All connections.
-#[derive(Clone)]
-pub(super) struct Peers(Arc<Shared>);
-
-struct Shared {
+pub(super) struct Peers {
     limits: Limits,
     table: Mutex<Table>,
     /// Something was freed.
@@ -52,9 +48,10 @@ struct Shared {
 }
 
 #[derive(Default)]
-struct Table {
+pub(super) struct Table {
     next: u64,
-    warned: Option<Instant>,
+    /// Warnings about too many connections.
+    warnings: LogLimit<()>,
     entries: HashMap<u64, Entry>,
 }
 
@@ -72,7 +69,7 @@ struct Entry {
 
 /// What a connection waits for.
 #[derive(Clone, Copy, Eq, PartialEq)]
-pub(super) enum Phase {
+enum Phase {
     /// For a handshake or a request.
     Idle,
     /// For the rest of a request.
@@ -86,7 +83,7 @@ pub(super) enum Phase {
 /// One connection. It counts until this is dropped.
 pub(crate) struct Peer {
     id: u64,
-    peers: Peers,
+    peers: Arc<Peers>,
     evicted: CancellationToken,
 }
 
@@ -100,29 +97,41 @@ pub(crate) enum Unavailable {
 }
 
 impl Peers {
-    pub(super) fn new(limits: Limits) -> Self {
-        Self(Arc::new(Shared {
+    pub(super) fn new(limits: Limits) -> Arc<Self> {
+        Arc::new(Self {
             limits,
             table: Mutex::default(),
             changed: Notify::new(),
-        }))
+        })
     }
 
-    fn table(&self) -> MutexGuard<'_, Table> {
-        let table = self.0.table.lock();
-        table.unwrap_or_else(PoisonError::into_inner)
+    pub(super) fn table(&self) -> MutexGuard<'_, Table> {
+        lock(&self.table)
+    }
+
+    /// Waits until the table `is` as wanted. Looks again whenever something was freed, and once per
+    /// [`PERIOD`], since some connections stall in the meantime.
+    async fn until(&self, mut is: impl FnMut(&mut Table) -> bool) {
+        loop {
+            let changed = self.changed.notified();
+            if is(&mut self.table()) {
+                return;
+            }
+            let _ = timeout(PERIOD, changed).await;
+        }
     }
 
     /// Adds a connection; at the limit, it replaces another one.
-    pub(super) async fn admit(&self) -> Peer {
-        loop {
-            let changed = self.0.changed.notified();
-            if self.table().entries.len() < self.0.limits.connections {
-                break;
+    pub(super) async fn admit(self: &Arc<Self>) -> Peer {
+        let limits = self.limits;
+        self.until(|table| {
+            let has_room = table.entries.len() < limits.connections;
+            if !has_room {
+                table.evict_connection();
             }
-            self.evict_connection();
-            let _ = timeout(PERIOD, changed).await;
-        }
+            has_room
+        })
+        .await;
         let mut table = self.table();
         let (id, evicted) = (table.next, CancellationToken::new());
         table.next += 1;
@@ -130,7 +139,7 @@ impl Peers {
             phase: Phase::Idle,
             since: Instant::now(),
             moved: 0,
-            deadline: Some(Instant::now() + self.0.limits.handshake),
+            deadline: Some(Instant::now() + limits.handshake),
             held: 0,
             has_sent_request: false,
             evicted: evicted.clone(),
@@ -140,29 +149,6 @@ impl Peers {
             id,
             peers: self.clone(),
             evicted,
-        }
-    }
-
-    /// Evicts a connection, unless one is already being evicted.
-    pub(super) fn evict_connection(&self) {
-        let mut table = self.table();
-        let now = Instant::now();
-        if table.warned.is_none_or(|warned| now - warned > QUIET) {
-            let connections = table.entries.len();
-            tracing::warn!(
-                connections,
-                "too many connections: idle ones are closed for new ones"
-            );
-            table.warned = Some(now);
-        }
-        let entries = || table.entries.values();
-        if entries().any(|entry| entry.evicted.is_cancelled()) {
-            return;
-        }
-        let idle = entries().filter(|entry| entry.phase == Phase::Idle);
-        let victim = idle.min_by_key(|entry| (entry.has_sent_request, entry.since));
-        if let Some(victim) = victim.or_else(|| table.stalled()) {
-            victim.evicted.cancel();
         }
     }
 
@@ -177,17 +163,31 @@ impl Peers {
 
     /// Waits until there are no connections.
     pub(super) async fn ended(&self) {
-        loop {
-            let changed = self.0.changed.notified();
-            if self.table().entries.is_empty() {
-                return;
-            }
-            changed.await;
-        }
+        self.until(|table| table.entries.is_empty()).await;
     }
 }
 
 impl Table {
+    /// Evicts a connection, unless one is already being evicted.
+    pub(super) fn evict_connection(&self) {
+        if self.warnings.pass((), Instant::now()).is_some() {
+            let connections = self.entries.len();
+            tracing::warn!(
+                connections,
+                "too many connections: idle ones are closed for new ones"
+            );
+        }
+        let entries = || self.entries.values();
+        if entries().any(|entry| entry.evicted.is_cancelled()) {
+            return;
+        }
+        let idle = entries().filter(|entry| entry.phase == Phase::Idle);
+        let victim = idle.min_by_key(|entry| (entry.has_sent_request, entry.since));
+        if let Some(victim) = victim.or_else(|| self.stalled()) {
+            victim.evicted.cancel();
+        }
+    }
+
     /// The connection that has stalled longest.
     fn stalled(&self) -> Option<&Entry> {
         let stalled = self.entries.values().filter(|entry| {
@@ -234,17 +234,15 @@ impl Peer {
     /// Waits briefly if other requests hold too much, and evicts those that have stalled.
     pub(crate) async fn hold(&self, bytes: usize) -> Result<(), Unavailable> {
         let deadline = Instant::now() + PATIENCE;
-        loop {
-            let changed = self.peers.0.changed.notified();
-            let limits = &self.peers.0.limits;
-            if self.peers.table().hold(self.id, bytes, limits)? {
-                return Ok(());
-            }
-            if Instant::now() > deadline {
-                return Err(Unavailable::Now);
-            }
-            let _ = timeout(PERIOD, changed).await;
-        }
+        let mut outcome = Ok(false);
+        let limits = &self.peers.limits;
+        self.peers
+            .until(|table| {
+                outcome = table.hold(self.id, bytes, limits);
+                !matches!(outcome, Ok(false)) || Instant::now() > deadline
+            })
+            .await;
+        outcome?.then_some(()).ok_or(Unavailable::Now)
     }
 
     /// From now on, the peer must send the rest of its request.
@@ -269,27 +267,28 @@ impl Peer {
 
     /// A request has arrived. Waits until the response to the previous one has been sent.
     pub(super) async fn begin(&self) {
-        loop {
-            let changed = self.peers.0.changed.notified();
-            let phase = |entry: &mut Entry| entry.phase;
-            if self.entry(phase) != Some(Phase::Answering) {
-                break;
-            }
-            changed.await;
-        }
+        let is_answering = |entry: &Entry| entry.phase == Phase::Answering;
+        self.peers
+            .until(|table| !table.entries.get(&self.id).is_some_and(is_answering))
+            .await;
         self.work();
     }
 
     /// The response to a request is ready, and from now on only the response takes memory.
-    pub(super) fn answer(&self, body: &impl HttpBody) {
-        let limit = self.peers.0.limits.answer;
+    pub(super) fn answer(&self, body: &impl Body) {
+        let limit = self.peers.limits.answer;
         self.enter(Phase::Answering, Some(limit));
         let length = body.size_hint().lower().try_into().unwrap_or(usize::MAX);
         self.entry(|entry| entry.held = length);
-        self.peers.0.changed.notify_waiters();
+        self.peers.changed.notify_waiters();
     }
 
-    pub(super) fn enter(&self, phase: Phase, limit: Option<Duration>) {
+    /// From now on, the server waits for the next request.
+    pub(super) fn wait(&self) {
+        self.enter(Phase::Idle, Some(self.peers.limits.idle));
+    }
+
+    fn enter(&self, phase: Phase, limit: Option<Duration>) {
         self.entry(|entry| {
             let now = Instant::now();
             entry.phase = phase;
@@ -314,9 +313,9 @@ impl Peer {
     /// Everything has been written.
     pub(super) fn flushed(&self) {
         if self.entry(|entry| entry.phase) == Some(Phase::Answering) {
-            self.enter(Phase::Idle, Some(self.peers.0.limits.idle));
+            self.wait();
             self.entry(|entry| entry.held = 0);
-            self.peers.0.changed.notify_waiters();
+            self.peers.changed.notify_waiters();
         }
     }
 
@@ -328,6 +327,6 @@ impl Peer {
 impl Drop for Peer {
     fn drop(&mut self) {
         self.peers.table().entries.remove(&self.id);
-        self.peers.0.changed.notify_waiters();
+        self.peers.changed.notify_waiters();
     }
 }

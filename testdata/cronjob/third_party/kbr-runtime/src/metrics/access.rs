@@ -7,13 +7,11 @@
 //! request. Cache times are those of controller-runtime. Anyone who can connect can send any number of
 //! tokens, so the number of cached answers is bounded, and so is the number of concurrent reviews.
 
-use std::fmt;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::Mutex;
 use std::time::Duration;
 
-use axum::response::{IntoResponse, Response};
 use http::header::{AUTHORIZATION, WWW_AUTHENTICATE};
-use http::{HeaderMap, StatusCode};
+use http::{HeaderMap, HeaderValue, StatusCode};
 use k8s_openapi::api::authentication::v1::{TokenReview, TokenReviewSpec, UserInfo};
 use k8s_openapi::api::authorization::v1::{
     NonResourceAttributes, SubjectAccessReview, SubjectAccessReviewSpec,
@@ -24,7 +22,10 @@ use tokio::sync::Semaphore;
 use tokio::time::{Instant, timeout};
 
 use super::cache::{Cache, Key};
+use crate::cache::lock;
 use crate::chain::chain;
+use crate::http_server::{Answer, text};
+use crate::logging::LogLimit;
 
 /// How long checking a request may take.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -46,9 +47,6 @@ const KEPT: usize = 256;
 /// Maximum number of concurrent reviews.
 const REVIEWS: usize = 4;
 
-/// Interval between log lines about an API server that does not answer.
-const REMINDER: Duration = Duration::from_secs(60);
-
 /// The user name that the API server gives to users without a name.
 const ANONYMOUS: &str = "system:anonymous";
 
@@ -56,18 +54,15 @@ const ANONYMOUS: &str = "system:anonymous";
 pub(super) struct Access {
     config: Config,
     patience: Duration,
-    state: Mutex<State>,
-    reviews: Semaphore,
-}
-
-struct State {
-    client: Client,
-    users: Cache<UserInfo>,
+    client: Mutex<Client>,
+    users: Mutex<Cache<UserInfo>>,
     /// Invalid tokens.
-    bad: Cache<()>,
+    bad: Mutex<Cache<()>>,
     /// Whether a user may do what was asked for.
-    rights: Cache<bool>,
-    last_logged: Option<Instant>,
+    rights: Mutex<Cache<bool>>,
+    reviews: Semaphore,
+    /// Log lines about requests that could not be checked.
+    failures: LogLimit<()>,
 }
 
 /// Why a request is refused.
@@ -81,16 +76,18 @@ pub(super) enum Refusal {
     Unknown(&'static str),
 }
 
-impl IntoResponse for Refusal {
-    fn into_response(self) -> Response {
+impl Refusal {
+    pub(super) fn answer(self) -> Answer {
         match self {
             Self::Unauthenticated => {
-                let scheme = [(WWW_AUTHENTICATE, "Bearer")];
                 let reason = "a bearer token that the API server accepts is required\n";
-                (StatusCode::UNAUTHORIZED, scheme, reason).into_response()
+                let mut answer = text(StatusCode::UNAUTHORIZED, reason);
+                let scheme = HeaderValue::from_static("Bearer");
+                answer.headers_mut().insert(WWW_AUTHENTICATE, scheme);
+                answer
             }
-            Self::Forbidden(reason) => (StatusCode::FORBIDDEN, reason).into_response(),
-            Self::Unknown(reason) => (StatusCode::INTERNAL_SERVER_ERROR, reason).into_response(),
+            Self::Forbidden(reason) => text(StatusCode::FORBIDDEN, reason),
+            Self::Unknown(reason) => text(StatusCode::INTERNAL_SERVER_ERROR, reason),
         }
     }
 }
@@ -105,18 +102,15 @@ impl Access {
 
     fn with_patience(mut config: Config, patience: Duration) -> kube::Result<Self> {
         config.default_retry = false;
-        let state = State {
-            client: Client::try_from(config.clone())?,
-            users: Cache::new(KEPT),
-            bad: Cache::new(KEPT),
-            rights: Cache::new(KEPT),
-            last_logged: None,
-        };
         Ok(Self {
+            client: Mutex::new(Client::try_from(config.clone())?),
             config,
             patience,
-            state: Mutex::new(state),
+            users: Mutex::new(Cache::new(KEPT)),
+            bad: Mutex::new(Cache::new(KEPT)),
+            rights: Mutex::new(Cache::new(KEPT)),
             reviews: Semaphore::new(REVIEWS),
+            failures: LogLimit::default(),
         })
     }
 
@@ -146,9 +140,9 @@ impl Access {
             Err(_) => {
                 // Its connections may be dead.
                 if let Ok(client) = Client::try_from(self.config.clone()) {
-                    self.state().client = client;
+                    *lock(&self.client) = client;
                 }
-                self.log_failure(&format_args!("no answer within {:?}", self.patience));
+                self.log_failure(&format!("no answer within {:?}", self.patience));
                 Err(Refusal::Unknown("the API server does not answer\n"))
             }
         }
@@ -158,11 +152,9 @@ impl Access {
     async fn user(&self, token: &str) -> Result<UserInfo, Refusal> {
         let key = Key::of(token.as_bytes());
         let known = || {
-            let state = self.state();
-            match state.users.get(key) {
-                Some(user) => Some(Ok(user)),
-                None => state.bad.get(key).map(|()| Err(Refusal::Unauthenticated)),
-            }
+            let user = lock(&self.users).get(key).map(Ok);
+            let is_bad = || lock(&self.bad).get(key);
+            user.or_else(|| is_bad().map(|()| Err(Refusal::Unauthenticated)))
         };
         if let Some(known) = known() {
             return known;
@@ -179,7 +171,7 @@ impl Access {
             },
             ..TokenReview::default()
         };
-        let reviews = Api::<TokenReview>::all(self.state().client.clone());
+        let reviews = Api::<TokenReview>::all(lock(&self.client).clone());
         let answer = reviews.create(&PostParams::default(), &review).await;
         let answer = answer.map_err(|error| self.unknown(&error, "tokenreviews"))?;
         let status = answer.status.unwrap_or_default();
@@ -187,17 +179,12 @@ impl Access {
             let name = user.username.as_deref().unwrap_or_default();
             status.authenticated == Some(true) && !name.is_empty() && name != ANONYMOUS
         });
-        let mut state = self.state();
-        match user {
-            Some(user) => {
-                state.users.insert(key, user.clone(), TOKEN);
-                Ok(user)
-            }
-            None => {
-                state.bad.insert(key, (), DENIED);
-                Err(Refusal::Unauthenticated)
-            }
-        }
+        let Some(user) = user else {
+            lock(&self.bad).insert(key, (), DENIED);
+            return Err(Refusal::Unauthenticated);
+        };
+        lock(&self.users).insert(key, user.clone(), TOKEN);
+        Ok(user)
     }
 
     /// Whether a role allows `user` to use `verb` on `path`.
@@ -216,7 +203,7 @@ impl Access {
         let question = serde_json::to_vec(&spec)
             .map_err(|_| Refusal::Unknown("could not write an access review for this user\n"))?;
         let key = Key::of(&question);
-        let known = || self.state().rights.get(key);
+        let known = || lock(&self.rights).get(key);
         if let Some(known) = known() {
             return Ok(known);
         }
@@ -228,12 +215,12 @@ impl Access {
             spec,
             ..SubjectAccessReview::default()
         };
-        let reviews = Api::<SubjectAccessReview>::all(self.state().client.clone());
+        let reviews = Api::<SubjectAccessReview>::all(lock(&self.client).clone());
         let answer = reviews.create(&PostParams::default(), &review).await;
         let answer = answer.map_err(|error| self.unknown(&error, "subjectaccessreviews"))?;
         let allowed = answer.status.is_some_and(|status| status.allowed);
         let good_for = if allowed { ALLOWED } else { DENIED };
-        self.state().rights.insert(key, allowed, good_for);
+        lock(&self.rights).insert(key, allowed, good_for);
         Ok(allowed)
     }
 
@@ -242,7 +229,7 @@ impl Access {
             && status.is_forbidden()
         {
             let error = &status.message;
-            self.log_failure(&format_args!(
+            self.log_failure(&format!(
                 "the manager's role must allow creating {resource}: {error}"
             ));
             return Refusal::Unknown("the API server does not let the manager create reviews\n");
@@ -252,16 +239,10 @@ impl Access {
     }
 
     /// Logs why a request could not be checked, but not for every request.
-    fn log_failure(&self, error: &dyn fmt::Display) {
-        let mut state = self.state();
-        if state.last_logged.is_none_or(|at| at.elapsed() >= REMINDER) {
+    fn log_failure(&self, error: &str) {
+        if self.failures.pass((), Instant::now()).is_some() {
             tracing::error!(%error, "cannot check who may read metrics");
-            state.last_logged = Some(Instant::now());
         }
-    }
-
-    fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

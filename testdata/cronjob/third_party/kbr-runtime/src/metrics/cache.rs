@@ -41,16 +41,13 @@ impl<V: Clone> Cache<V> {
 
     /// If the cache is full, the answer that expires first is removed.
     pub(super) fn insert(&mut self, key: Key, answer: V, good_for: Duration) {
-        let now = Instant::now();
-        if self.answers.len() >= self.most {
-            self.answers.retain(|_, (_, until)| *until > now);
-        }
         if self.answers.len() >= self.most {
             let first = self.answers.iter().min_by_key(|(_, (_, until))| *until);
             if let Some(first) = first.map(|(key, _)| *key) {
                 self.answers.remove(&first);
             }
         }
-        self.answers.insert(key, (answer, now + good_for));
+        let until = Instant::now() + good_for;
+        self.answers.insert(key, (answer, until));
     }
 }

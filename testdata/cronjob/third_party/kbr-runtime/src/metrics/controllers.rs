@@ -4,20 +4,18 @@
 //! The metrics of controllers and their queues.
 
 use std::collections::BTreeMap;
-use std::fmt;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::atomic::AtomicU64;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use prometheus_client::collector::Collector;
-use prometheus_client::encoding::{DescriptorEncoder, EncodeMetric};
-use prometheus_client::metrics::MetricType;
 use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::family::Family;
-use prometheus_client::metrics::gauge::{ConstGauge, Gauge};
+use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::metrics::histogram::Histogram;
 
-use super::{Labels, Metrics, WIDE, histogram};
+use super::{Labels, Table, WIDE, histogram};
 use crate::Action;
+use crate::cache::lock;
 use crate::queue::Queue;
 
 /// Buckets for the duration of a reconcile, in seconds.
@@ -27,102 +25,104 @@ const RECONCILE: [f64; 40] = [
     25.0, 30.0, 40.0, 50.0, 60.0,
 ];
 
+/// Gauges that are set when metrics are read.
+type Now<const N: usize> = Family<Labels<N>, Gauge<f64, AtomicU64>>;
+
 /// The series of all controllers.
-#[derive(Clone)]
 pub(super) struct Controllers {
     results: Family<Labels<2>, Counter>,
     errors: Family<Labels<1>, Counter>,
     terminal_errors: Family<Labels<1>, Counter>,
     panics: Family<Labels<1>, Counter>,
     timeouts: Family<Labels<1>, Counter>,
+    restless: Family<Labels<1>, Counter>,
     seconds: Family<Labels<1>, Histogram>,
     most: Family<Labels<1>, Gauge>,
     adds: Family<Labels<2>, Counter>,
     retries: Family<Labels<2>, Counter>,
     waiting_seconds: Family<Labels<2>, Histogram>,
     running_seconds: Family<Labels<2>, Histogram>,
-    now: Backlogs,
-}
-
-impl Default for Controllers {
-    fn default() -> Self {
-        let wide = || histogram(&WIDE);
-        Self {
-            results: Family::default(),
-            errors: Family::default(),
-            terminal_errors: Family::default(),
-            panics: Family::default(),
-            timeouts: Family::default(),
-            seconds: Family::new_with_constructor(|| histogram(&RECONCILE)),
-            most: Family::default(),
-            adds: Family::default(),
-            retries: Family::default(),
-            waiting_seconds: Family::new_with_constructor(wide),
-            running_seconds: Family::new_with_constructor(wide),
-            now: Backlogs::default(),
-        }
-    }
+    running: Now<1>,
+    waiting: Now<3>,
+    unfinished: Now<2>,
+    longest: Now<2>,
+    /// Several controllers may share a name.
+    queues: Mutex<Vec<(&'static str, Queue)>>,
 }
 
 impl Controllers {
-    pub(super) fn register(&self, metrics: &Metrics) {
-        let all = self.clone();
-        metrics.register(
-            "controller_runtime_reconcile_total",
-            "Reconciles that have ended, by their result",
-            all.results,
-        );
-        metrics.register(
-            "controller_runtime_reconcile_errors_total",
-            "Reconciles that have failed",
-            all.errors,
-        );
-        metrics.register(
-            "controller_runtime_terminal_reconcile_errors_total",
-            "Reconciles that have failed and are not repeated before a change",
-            all.terminal_errors,
-        );
-        metrics.register(
-            "controller_runtime_reconcile_panics_total",
-            "Reconciles that have panicked",
-            all.panics,
-        );
-        metrics.register(
-            "controller_runtime_reconcile_timeouts_total",
-            "Reconciles that took longer than they may",
-            all.timeouts,
-        );
-        metrics.register(
-            "controller_runtime_reconcile_time_seconds",
-            "How long reconciles take",
-            all.seconds,
-        );
-        metrics.register(
-            "controller_runtime_max_concurrent_reconciles",
-            "How many objects may be reconciled at the same time, 0 for any number",
-            all.most,
-        );
-        metrics.register(
-            "workqueue_adds_total",
-            "Objects that were put into the queue",
-            all.adds,
-        );
-        metrics.register(
-            "workqueue_retries_total",
-            "Objects that are to be reconciled again after a delay",
-            all.retries,
-        );
-        metrics.register(
-            "workqueue_queue_duration_seconds",
-            "How long objects wait after a change until they are reconciled",
-            all.waiting_seconds,
-        );
-        metrics.register(
-            "workqueue_work_duration_seconds",
-            "How long objects take a worker",
-            all.running_seconds,
-        );
-        metrics.collect(all.now);
+    pub(super) fn new(table: &mut Table) -> Self {
+        let wide = || Family::new_with_constructor((|| histogram(&WIDE)) as fn() -> Histogram);
+        Self {
+            results: table.add(
+                "controller_runtime_reconcile_total",
+                "Reconciles that have ended, by their result",
+            ),
+            errors: table.add(
+                "controller_runtime_reconcile_errors_total",
+                "Reconciles that have failed",
+            ),
+            terminal_errors: table.add(
+                "controller_runtime_terminal_reconcile_errors_total",
+                "Reconciles that have failed and are not repeated before a change",
+            ),
+            panics: table.add(
+                "controller_runtime_reconcile_panics_total",
+                "Reconciles that have panicked",
+            ),
+            timeouts: table.add(
+                "controller_runtime_reconcile_timeouts_total",
+                "Reconciles that took longer than they may",
+            ),
+            restless: table.add(
+                "kbr_restless_objects_total",
+                "Objects that were reconciled 600 times within a minute",
+            ),
+            seconds: table.register(
+                "controller_runtime_reconcile_time_seconds",
+                "How long reconciles take",
+                Family::new_with_constructor(|| histogram(&RECONCILE)),
+            ),
+            most: table.add(
+                "controller_runtime_max_concurrent_reconciles",
+                "How many objects may be reconciled at the same time, 0 for any number",
+            ),
+            adds: table.add(
+                "workqueue_adds_total",
+                "Objects that were put into the queue",
+            ),
+            retries: table.add(
+                "workqueue_retries_total",
+                "Objects that are to be reconciled again after a delay",
+            ),
+            waiting_seconds: table.register(
+                "workqueue_queue_duration_seconds",
+                "How long objects wait after a change until they are reconciled",
+                wide(),
+            ),
+            running_seconds: table.register(
+                "workqueue_work_duration_seconds",
+                "How long objects take a worker",
+                wide(),
+            ),
+            running: table.add(
+                "controller_runtime_active_workers",
+                "Objects that are reconciled now",
+            ),
+            waiting: table.add(
+                "workqueue_depth",
+                "Objects that wait after a change to be reconciled",
+            ),
+            unfinished: table.add(
+                "workqueue_unfinished_work_seconds",
+                "How long the reconciles that run now have taken together",
+            ),
+            longest: table.add(
+                "workqueue_longest_running_processor_seconds",
+                "How long the longest reconcile that runs now has taken",
+            ),
+            queues: Mutex::default(),
+        }
     }
 
     pub(super) fn of(&self, controller: &'static str) -> Counts {
@@ -141,6 +141,7 @@ impl Controllers {
             terminal_errors: self.terminal_errors.get_or_create_owned(&label),
             panics: self.panics.get_or_create_owned(&label),
             timeouts: self.timeouts.get_or_create_owned(&label),
+            restless: self.restless.get_or_create_owned(&label),
             seconds: self.seconds.get_or_create_owned(&label),
             most: self.most.get_or_create_owned(&label),
             adds: self.adds.get_or_create_owned(&queue),
@@ -151,9 +152,32 @@ impl Controllers {
     }
 
     pub(super) fn watch(&self, controller: &'static str, queue: Queue) {
-        let all = self.now.0.lock();
-        let mut all = all.unwrap_or_else(PoisonError::into_inner);
-        all.push((controller, queue));
+        lock(&self.queues).push((controller, queue));
+    }
+
+    /// Asks the queues of all controllers for what waits and runs now.
+    pub(super) fn refresh(&self) {
+        let mut all: BTreeMap<&'static str, Backlog> = BTreeMap::new();
+        for (name, queue) in &*lock(&self.queues) {
+            let (sum, one) = (all.entry(*name).or_default(), queue.backlog());
+            sum.waiting += one.waiting;
+            sum.running += one.running;
+            sum.unfinished += one.unfinished;
+            sum.longest = sum.longest.max(one.longest);
+        }
+        for (name, backlog) in all {
+            let label = ("controller", name);
+            let queue = [("name", name), label];
+            // All objects have the same priority.
+            let priority = [("name", name), label, ("priority", "0")];
+            let (running, waiting) = (backlog.running as f64, backlog.waiting as f64);
+            self.running.get_or_create(&[label]).set(running);
+            self.waiting.get_or_create(&priority).set(waiting);
+            let unfinished = backlog.unfinished.as_secs_f64();
+            self.unfinished.get_or_create(&queue).set(unfinished);
+            let longest = backlog.longest.as_secs_f64();
+            self.longest.get_or_create(&queue).set(longest);
+        }
     }
 }
 
@@ -171,6 +195,7 @@ struct Handles {
     terminal_errors: Counter,
     panics: Counter,
     timeouts: Counter,
+    restless: Counter,
     seconds: Histogram,
     most: Gauge,
     adds: Counter,
@@ -183,7 +208,7 @@ impl Counts {
     /// Metrics that nobody reads.
     #[cfg(test)]
     pub(crate) fn unread() -> Self {
-        Controllers::default().of("")
+        Controllers::new(&mut Table::default()).of("")
     }
 
     /// `most` more objects may be reconciled at the same time.
@@ -230,6 +255,11 @@ impl Counts {
         self.0.timeouts.inc();
     }
 
+    /// An object is reconciled again and again.
+    pub(crate) fn restless(&self) {
+        self.0.restless.inc();
+    }
+
     /// This many objects were added to the queue.
     pub(crate) fn added(&self, objects: usize) {
         self.0.adds.inc_by(objects as u64);
@@ -261,74 +291,4 @@ pub(crate) struct Backlog {
     pub(crate) unfinished: Duration,
     /// How long the longest of them has taken so far.
     pub(crate) longest: Duration,
-}
-
-impl Backlog {
-    fn and(self, other: Self) -> Self {
-        Self {
-            waiting: self.waiting + other.waiting,
-            running: self.running + other.running,
-            unfinished: self.unfinished + other.unfinished,
-            longest: self.longest.max(other.longest),
-        }
-    }
-}
-
-/// Asks all controllers when metrics are read. Several controllers may share a name.
-#[derive(Clone, Default)]
-struct Backlogs(Arc<Mutex<Vec<(&'static str, Queue)>>>);
-
-impl fmt::Debug for Backlogs {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.debug_struct("Backlogs").finish_non_exhaustive()
-    }
-}
-
-impl Collector for Backlogs {
-    fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> fmt::Result {
-        let mut all: BTreeMap<&'static str, Backlog> = BTreeMap::new();
-        for (name, queue) in &*self.0.lock().unwrap_or_else(PoisonError::into_inner) {
-            let sum = all.entry(*name).or_default();
-            *sum = sum.and(queue.backlog());
-        }
-        let mut gauge = |name, help, value: &dyn Fn(&Backlog) -> f64, labels: &[&'static str]| {
-            let mut family = encoder.encode_descriptor(name, help, None, MetricType::Gauge)?;
-            for (controller, backlog) in &all {
-                let labels = labels.iter().map(|label| match *label {
-                    // All objects have the same priority.
-                    "priority" => ("priority", "0"),
-                    label => (label, *controller),
-                });
-                let labels: Vec<_> = labels.collect();
-                let gauge = ConstGauge::new(value(backlog));
-                gauge.encode(family.encode_family(&labels)?)?;
-            }
-            Ok::<_, fmt::Error>(())
-        };
-        let queue = ["name", "controller"];
-        gauge(
-            "controller_runtime_active_workers",
-            "Objects that are reconciled now",
-            &|backlog| backlog.running as f64,
-            &["controller"],
-        )?;
-        gauge(
-            "workqueue_depth",
-            "Objects that wait after a change to be reconciled",
-            &|backlog| backlog.waiting as f64,
-            &["name", "controller", "priority"],
-        )?;
-        gauge(
-            "workqueue_unfinished_work_seconds",
-            "How long the reconciles that run now have taken together",
-            &|backlog| backlog.unfinished.as_secs_f64(),
-            &queue,
-        )?;
-        gauge(
-            "workqueue_longest_running_processor_seconds",
-            "How long the longest reconcile that runs now has taken",
-            &|backlog| backlog.longest.as_secs_f64(),
-            &queue,
-        )
-    }
 }

@@ -7,7 +7,7 @@ use std::fmt;
 
 use prometheus_client::collector::Collector;
 use prometheus_client::encoding::{DescriptorEncoder, EncodeMetric};
-use prometheus_client::metrics::TypedMetric;
+use prometheus_client::metrics::MetricType;
 use prometheus_client::metrics::counter::ConstCounter;
 use prometheus_client::metrics::gauge::ConstGauge;
 
@@ -17,49 +17,47 @@ pub(super) struct Process;
 
 impl Collector for Process {
     fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> fmt::Result {
-        let mut write = |name, help, value: &dyn Value| value.write(&mut encoder, name, help);
-        if let Some(usage) = Usage::now() {
-            write(
-                "process_cpu_seconds",
-                "CPU time of this process, for itself and in the kernel",
-                &ConstCounter::new(usage.cpu),
-            )?;
-            write(
+        let usage = Usage::now();
+        if let Some(usage) = &usage {
+            let name = "process_cpu_seconds";
+            let help = "CPU time of this process, for itself and in the kernel";
+            let counter = encoder.encode_descriptor(name, help, None, MetricType::Counter)?;
+            ConstCounter::new(usage.cpu).encode(counter)?;
+        }
+        let usage = usage.as_ref();
+        for (name, help, value) in [
+            (
                 "process_resident_memory_bytes",
                 "Memory that this process takes",
-                &ConstGauge::new(usage.resident),
-            )?;
-            write(
+                usage.map(|usage| usage.resident),
+            ),
+            (
                 "process_virtual_memory_bytes",
                 "Addresses that this process has taken",
-                &ConstGauge::new(usage.addresses),
-            )?;
-            write(
+                usage.map(|usage| usage.addresses),
+            ),
+            (
                 "process_start_time_seconds",
                 "When this process started, in seconds since 1970",
-                &ConstGauge::new(usage.started),
-            )?;
-        }
-        if let Some(open) = open_files() {
-            let help = "Files and connections that this process has open";
-            write("process_open_fds", help, &ConstGauge::new(open))?;
-        }
-        if let Some(most) = most_files() {
-            let help = "How many files and connections this process may have open";
-            write("process_max_fds", help, &ConstGauge::new(most))?;
+                usage.map(|usage| usage.started),
+            ),
+            (
+                "process_open_fds",
+                "Files and connections that this process has open",
+                open_files(),
+            ),
+            (
+                "process_max_fds",
+                "How many files and connections this process may have open",
+                most_files(),
+            ),
+        ] {
+            if let Some(value) = value {
+                let gauge = encoder.encode_descriptor(name, help, None, MetricType::Gauge)?;
+                ConstGauge::new(value).encode(gauge)?;
+            }
         }
         Ok(())
-    }
-}
-
-/// A metric with one value.
-trait Value {
-    fn write(&self, encoder: &mut DescriptorEncoder<'_>, name: &str, help: &str) -> fmt::Result;
-}
-
-impl<M: EncodeMetric + TypedMetric> Value for M {
-    fn write(&self, encoder: &mut DescriptorEncoder<'_>, name: &str, help: &str) -> fmt::Result {
-        self.encode(encoder.encode_descriptor(name, help, None, M::TYPE)?)
     }
 }
 

@@ -15,17 +15,13 @@ pub(super) const HELP: &str = "Requests to the API server, by the status of thei
 
 /// Counts requests to the API server. Clones share the counters.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Requests(Family<Request, Counter>);
+pub(crate) struct Requests(pub(super) Family<Request, Counter>);
 
 impl Requests {
     /// A request was answered with `status`, or not at all.
     pub(crate) fn count(&self, method: &'static str, status: Option<StatusCode>) {
         let code = Code(status.map_or(0, |status| status.as_u16()));
         self.0.get_or_create(&Request { code, method }).inc();
-    }
-
-    pub(super) fn series(&self) -> Family<Request, Counter> {
-        self.0.clone()
     }
 }
 

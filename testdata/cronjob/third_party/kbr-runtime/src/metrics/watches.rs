@@ -7,7 +7,7 @@ use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::gauge::Gauge;
 
-use super::Metrics;
+use super::Table;
 use crate::cache::DECODED;
 
 /// The resource and its group, such as `jobs.batch`.
@@ -22,28 +22,26 @@ pub(crate) struct Watches {
 }
 
 impl Watches {
-    pub(super) fn register(&self, metrics: &Metrics) {
-        let all = self.clone();
-        metrics.register(
-            "kbr_failing_watches",
-            "Watches that have failed and that the API server has not accepted since",
-            all.failing,
-        );
-        metrics.register(
-            "kbr_unreadable_objects",
-            "Objects that do not fit their Rust type and are skipped, once for each watch that has them",
-            all.unreadable,
-        );
-        metrics.register(
-            "kbr_cache_panics_total",
-            "Panics of the functions that index or slim the objects of a cache",
-            all.panics,
-        );
-        metrics.register(
+    pub(super) fn new(table: &mut Table) -> Self {
+        table.register(
             "kbr_decoded_objects_total",
             "How often an object of a cache was parsed: when a watch sends it, and when it is read",
             DECODED.clone(),
         );
+        Self {
+            failing: table.add(
+                "kbr_failing_watches",
+                "Watches that have failed and that the API server has not accepted since",
+            ),
+            unreadable: table.add(
+                "kbr_unreadable_objects",
+                "Objects that do not fit their Rust type and are skipped, once for each watch that has them",
+            ),
+            panics: table.add(
+                "kbr_cache_panics_total",
+                "Panics of the functions that index or slim the objects of a cache",
+            ),
+        }
     }
 
     /// Whether one watch of `resource` fails, as 0 or 1.

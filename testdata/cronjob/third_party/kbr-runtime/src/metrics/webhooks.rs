@@ -13,7 +13,7 @@ use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::metrics::histogram::Histogram;
 use tokio::time::Instant;
 
-use super::{Metrics, WIDE, histogram};
+use super::{Table, WIDE, histogram};
 
 /// The path of a webhook.
 type Path = [(&'static str, String); 1];
@@ -22,41 +22,29 @@ type Path = [(&'static str, String); 1];
 type Answer = ([(&'static str, String); 1], [(&'static str, u16); 1]);
 
 /// The series of all webhooks.
-#[derive(Clone)]
 pub(crate) struct Webhooks {
     seconds: Family<Path, Histogram>,
     answers: Family<Answer, Counter>,
     in_flight: Family<Path, Gauge>,
 }
 
-impl Default for Webhooks {
-    fn default() -> Self {
-        Self {
-            seconds: Family::new_with_constructor(|| histogram(&WIDE)),
-            answers: Family::default(),
-            in_flight: Family::default(),
-        }
-    }
-}
-
 impl Webhooks {
-    pub(super) fn register(&self, metrics: &Metrics) {
-        let all = self.clone();
-        metrics.register(
-            "controller_runtime_webhook_latency_seconds",
-            "How long webhooks take for their answers",
-            all.seconds,
-        );
-        metrics.register(
-            "controller_runtime_webhook_requests_total",
-            "Requests that webhooks have answered, by the status of the answer",
-            all.answers,
-        );
-        metrics.register(
-            "controller_runtime_webhook_requests_in_flight",
-            "Requests that webhooks answer now",
-            all.in_flight,
-        );
+    pub(super) fn new(table: &mut Table) -> Self {
+        Self {
+            seconds: table.register(
+                "controller_runtime_webhook_latency_seconds",
+                "How long webhooks take for their answers",
+                Family::new_with_constructor(|| histogram(&WIDE)),
+            ),
+            answers: table.add(
+                "controller_runtime_webhook_requests_total",
+                "Requests that webhooks have answered, by the status of the answer",
+            ),
+            in_flight: table.add(
+                "controller_runtime_webhook_requests_in_flight",
+                "Requests that webhooks answer now",
+            ),
+        }
     }
 
     /// The series of the webhooks at `paths`, which exist from now on.

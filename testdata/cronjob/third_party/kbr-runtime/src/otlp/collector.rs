@@ -8,11 +8,11 @@
 
 use std::path::Path;
 use std::pin::Pin;
-use std::sync::{Mutex, PoisonError};
-use std::time::{Duration, Instant};
+use std::sync::Arc;
+use std::time::Duration;
 
-use axum::body::{Body, to_bytes};
 use http::Uri;
+use http_body_util::{BodyExt, Full, Limited};
 use hyper_rustls::{ConfigBuilderExt, HttpsConnector, HttpsConnectorBuilder};
 use hyper_util::client::legacy::Client;
 use hyper_util::client::legacy::connect::HttpConnector;
@@ -22,22 +22,20 @@ use rustls::crypto::ring;
 use rustls::pki_types::CertificateDer;
 use rustls::pki_types::pem::PemObject;
 use rustls::{ClientConfig, RootCertStore};
-use std::sync::Arc;
 use tokio::runtime;
+use tokio::time::Instant;
 
 use crate::chain::chain;
+use crate::logging::LogLimit;
 
 /// Maximum length of a response in bytes. It only says which spans were rejected.
 const ANSWER_LIMIT: usize = 1024 * 1024;
 
-/// Interval between warnings.
-const REMINDER: Duration = Duration::from_secs(60);
-
 #[derive(Debug)]
 pub(super) struct Collector {
-    client: Client<HttpsConnector<HttpConnector>, Body>,
+    client: Client<HttpsConnector<HttpConnector>, Full<Bytes>>,
     timeout: Duration,
-    warned: Mutex<Option<Instant>>,
+    warnings: LogLimit<()>,
 }
 
 impl Collector {
@@ -71,7 +69,7 @@ impl Collector {
         Ok(Self {
             client: client.pool_max_idle_per_host(0).build(connector),
             timeout,
-            warned: Mutex::new(None),
+            warnings: LogLimit::default(),
         })
     }
 
@@ -79,27 +77,17 @@ impl Collector {
         let event_loop = runtime::Builder::new_current_thread().enable_all().build();
         let event_loop = event_loop.map_err(|error| error.to_string())?;
         let exchange = async {
-            let answer = self.client.request(request.map(Body::from)).await;
+            let answer = self.client.request(request.map(Full::new)).await;
             let (head, body) = answer.map_err(|error| chain(&error))?.into_parts();
-            let body = to_bytes(Body::new(body), ANSWER_LIMIT).await;
-            Ok(Response::from_parts(
-                head,
-                body.map_err(|error| chain(&error))?,
-            ))
+            let body = Limited::new(body, ANSWER_LIMIT).collect().await;
+            let body = body.map_err(|error| chain(&*error))?.to_bytes();
+            Ok(Response::from_parts(head, body))
         };
         let outcome =
             event_loop.block_on(async { tokio::time::timeout(self.timeout, exchange).await });
         // Does not wait for a DNS lookup that is still running.
         event_loop.shutdown_background();
         outcome.unwrap_or_else(|_| Err(format!("no answer within {:?}", self.timeout)))
-    }
-
-    fn warn(&self, endpoint: &Uri, error: &str) {
-        let mut warned = self.warned.lock().unwrap_or_else(PoisonError::into_inner);
-        if warned.is_none_or(|at| at.elapsed() >= REMINDER) {
-            *warned = Some(Instant::now());
-            tracing::warn!(error, %endpoint, "traces could not be sent");
-        }
     }
 }
 
@@ -115,10 +103,15 @@ impl HttpClient for Collector {
         // May block: the thread belongs to the SDK and has nothing else to do.
         let endpoint = request.uri().clone();
         let outcome = self.send(request);
-        match &outcome {
-            Ok(answer) if answer.status().is_success() => {}
-            Ok(answer) => self.warn(&endpoint, &format!("the response is {}", answer.status())),
-            Err(error) => self.warn(&endpoint, error),
+        let problem = match &outcome {
+            Ok(answer) if answer.status().is_success() => None,
+            Ok(answer) => Some(format!("the response is {}", answer.status())),
+            Err(error) => Some(error.clone()),
+        };
+        if let Some(error) = problem
+            && self.warnings.pass((), Instant::now()).is_some()
+        {
+            tracing::warn!(error, %endpoint, "traces could not be sent");
         }
         Box::pin(std::future::ready(outcome.map_err(HttpError::from)))
     }

@@ -6,6 +6,8 @@
 //! A deserializer that tracks the path, like that of `serde_path_to_error`, would be compiled once more for
 //! each type.
 
+use super::skeleton;
+
 /// An open container, and the current position in it.
 enum Open<'a> {
     /// In an object, after this name if there has been one.
@@ -26,84 +28,64 @@ pub(super) fn field(text: &str, error: &serde_json::Error) -> String {
     let place = lines.map(str::len).sum::<usize>() + error.column();
     // Only an unexpected container is reported at its beginning; any other value has been read to its end.
     let message = error.to_string();
-    let begins = if message.starts_with("invalid type: map") {
-        Some('{')
-    } else if message.starts_with("invalid type: sequence") {
-        Some('[')
-    } else {
-        None
+    let mut is_value = match text.as_bytes().get(place) {
+        Some(b'{') => message.starts_with("invalid type: map"),
+        Some(b'[') => message.starts_with("invalid type: sequence"),
+        _ => false,
     };
     let mut open: Vec<Open<'_>> = Vec::new();
-    let mut rest = text.char_indices().peekable();
-    while let Some((start, character)) = rest.next() {
-        if start > place {
-            break;
-        }
-        match character {
-            '{' | '[' if start == place && begins == Some(character) => return path(&open),
-            '{' => open.push(Open::Object(None)),
-            '[' => open.push(Open::List(0)),
-            '}' | ']' => {
-                open.pop();
-                if start + 1 == place {
-                    return path(&open);
-                }
-            }
-            ',' => match open.last_mut() {
-                Some(Open::Object(name)) => *name = None,
-                Some(Open::List(index)) => *index += 1,
-                None => {}
-            },
-            '"' => {
-                let mut is_escaped = false;
-                let end = rest.find(|(_, character)| {
-                    let is_end = *character == '"' && !is_escaped;
-                    is_escaped = *character == '\\' && !is_escaped;
-                    is_end
+    // Where the string begins that has not ended yet.
+    let mut string = None;
+    for (at, byte) in skeleton(text.as_bytes()).take_while(|(at, _)| *at < place) {
+        let ends = match byte {
+            b'{' | b'[' => {
+                let is_object = byte == b'{';
+                open.push(if is_object {
+                    Open::Object(None)
+                } else {
+                    Open::List(0)
                 });
-                let end = end.map_or(text.len(), |(end, _)| end);
+                false
+            }
+            b'}' | b']' => open.pop().is_some(),
+            b',' => {
                 match open.last_mut() {
-                    Some(Open::Object(name @ None)) => *name = text.get(start + 1..end),
-                    _ if end + 1 == place => return path(&open),
-                    _ => {}
+                    Some(Open::Object(name)) => *name = None,
+                    Some(Open::List(index)) => *index += 1,
+                    None => {}
                 }
+                false
             }
-            character if is_of_scalar(character) => {
-                let mut end = start + 1;
-                while rest.next_if(|(_, next)| is_of_scalar(*next)).is_some() {
-                    end += 1;
+            b'"' => match (string.take(), open.last_mut()) {
+                (None, _) => {
+                    string = Some(at + 1);
+                    false
                 }
-                if end == place {
-                    return path(&open);
+                (Some(start), Some(Open::Object(name @ None))) => {
+                    *name = text.get(start..at);
+                    false
                 }
-            }
-            _ => {}
-        }
+                _ => true,
+            },
+            // Part of a number, `true`, `false` or `null`.
+            _ => byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'+' | b'.'),
+        };
+        is_value |= ends && at + 1 == place;
     }
-    open.pop();
+    if !is_value {
+        open.pop();
+    }
     path(&open)
 }
 
-/// Whether the character is part of a number, `true`, `false` or `null`.
-fn is_of_scalar(character: char) -> bool {
-    character.is_ascii_alphanumeric() || matches!(character, '-' | '+' | '.')
-}
-
 fn path(open: &[Open<'_>]) -> String {
-    let mut path = String::new();
-    for open in open {
-        match open {
-            Open::Object(name) => {
-                if !path.is_empty() {
-                    path.push('.');
-                }
-                path.push_str(name.unwrap_or_default());
-            }
-            Open::List(index) => path.push_str(&format!("[{index}]")),
-        }
+    let steps = open.iter().map(|open| match open {
+        Open::Object(name) => format!(".{}", name.unwrap_or_default()),
+        Open::List(index) => format!("[{index}]"),
+    });
+    let path: String = steps.collect();
+    match path.strip_prefix('.').unwrap_or(&path) {
+        "" => ".".to_owned(),
+        path => path.to_owned(),
     }
-    if path.is_empty() {
-        path.push('.');
-    }
-    path
 }

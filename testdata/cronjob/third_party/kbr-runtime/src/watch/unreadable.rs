@@ -6,19 +6,15 @@
 //! A mistake in a schema makes all objects of a kind unreadable at once. Their events are therefore published
 //! one after the other, and only so many wait: the log and the metric still have all objects.
 
-use std::collections::VecDeque;
-use std::convert::Infallible;
-use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use k8s_openapi::api::core::v1::ObjectReference;
 use kube::Resource;
-use kube::runtime::events::{Event, EventType, Recorder};
-use tokio::sync::Notify;
+use kube::runtime::events::{Event, EventType};
+use tokio::time::timeout;
 
-use super::{LONGEST_PAUSE, resource};
-use crate::api_server::ApiServer;
-use crate::cache::{Unreadable, lock};
+use super::{LONGEST_PAUSE, Watches, resource};
+use crate::cache::Unreadable;
 use crate::chain::chain;
 use crate::key::Key;
 use crate::metrics::Share;
@@ -30,42 +26,23 @@ const PATIENCE: Duration = Duration::from_secs(30);
 const LONGEST_ACTION: usize = 32;
 
 /// How many events wait to be published.
-const WAITING: usize = 1000;
+pub(super) const WAITING: usize = 1000;
 
 /// An event, and the object that it is about.
-type Report = (Event, ObjectReference);
+pub(super) type Report = (Event, ObjectReference);
 
-/// The events of all watches of a controller that wait to be published. Clones share them.
-#[derive(Clone, Default)]
-pub(super) struct Reports(Arc<(Mutex<VecDeque<Report>>, Notify)>);
-
-impl Reports {
-    fn add(&self, report: Report) {
-        let (waiting, added) = &*self.0;
-        let mut waiting = lock(waiting);
-        if waiting.len() < WAITING {
-            waiting.push_back(report);
-            added.notify_one();
-        } else {
-            tracing::debug!(object = report.1.name, "event not published: too many wait");
-        }
-    }
-
-    /// Publishes them, one after the other, while the API server answers.
-    pub(super) async fn publish(&self, server: &ApiServer, recorder: &Recorder) -> Infallible {
-        let (waiting, added) = &*self.0;
-        loop {
-            while !server.answers() {
-                server.answering(LONGEST_PAUSE).await;
+impl Watches {
+    /// Publishes events about objects that cannot be read, one after the other, while the API server answers. Never
+    /// returns.
+    pub(crate) async fn report_unreadable(&self) {
+        let mut waiting = self.waiting.lock().await;
+        while let Some((event, regarding)) = waiting.recv().await {
+            while !self.server.answers() {
+                self.server.answering(LONGEST_PAUSE).await;
             }
-            let next = lock(waiting).pop_front();
-            let Some((event, regarding)) = next else {
-                added.notified().await;
-                continue;
-            };
             let object = regarding.name.as_deref();
-            let published = recorder.publish(&event, &regarding);
-            match tokio::time::timeout(PATIENCE, published).await {
+            let published = self.recorder.publish(&event, &regarding);
+            match timeout(PATIENCE, published).await {
                 Ok(Ok(())) => {}
                 Ok(Err(error)) => {
                     tracing::debug!(error = chain(&error), object, "event not published");
@@ -74,12 +51,23 @@ impl Reports {
             }
         }
     }
+
+    /// For the objects of one watch that cannot be read.
+    pub(crate) fn skipped<K: Resource>(&self, kind: &K::DynamicType) -> Skipped {
+        let resource = resource::<K>(kind);
+        Skipped {
+            watches: self.clone(),
+            counted: self.series.unreadable(&resource),
+            resource,
+            api_version: K::api_version(kind).into_owned(),
+            kind: K::kind(kind).into_owned(),
+        }
+    }
 }
 
 /// The objects of one watch that cannot be read.
 pub(crate) struct Skipped {
-    controller: &'static str,
-    reports: Reports,
+    watches: Watches,
     counted: Share,
     resource: String,
     api_version: String,
@@ -87,33 +75,14 @@ pub(crate) struct Skipped {
 }
 
 impl Skipped {
-    pub(super) fn new<K: Resource>(
-        controller: &'static str,
-        reports: Reports,
-        counted: Share,
-        kind: &K::DynamicType,
-    ) -> Self {
-        Self {
-            controller,
-            reports,
-            counted,
-            resource: resource::<K>(kind),
-            api_version: K::api_version(kind).into_owned(),
-            kind: K::kind(kind).into_owned(),
-        }
-    }
-
     /// Reports an object that cannot be read, if there is a new one, and how many there are.
     pub(crate) fn note(&mut self, object: Option<Unreadable>, skipped: usize) {
         self.counted.set(skipped);
-        if let Some(object) = object {
-            self.report(&object, skipped);
-        }
-    }
-
-    fn report(&self, object: &Unreadable, skipped: usize) {
+        let Some(object) = object else {
+            return;
+        };
         let key = Key::of_meta(&object.metadata);
-        let (controller, error) = (self.controller, &object.error);
+        let (controller, error) = (self.watches.controller, &object.error);
         tracing::error!(
             controller,
             resource = self.resource,
@@ -144,6 +113,9 @@ impl Skipped {
                 .collect(),
             secondary: None,
         };
-        self.reports.add((event, regarding));
+        if let Err(error) = self.watches.reports.try_send((event, regarding)) {
+            let object = error.into_inner().1.name;
+            tracing::debug!(object, "event not published: too many wait");
+        }
     }
 }

@@ -13,13 +13,16 @@ use std::panic::AssertUnwindSafe;
 use futures::FutureExt;
 use futures::future::BoxFuture;
 use k8s_openapi::ByteString;
-use k8s_openapi::apimachinery::pkg::apis::meta::v1::Status;
-use kube::Resource;
+use kube::core::Status;
 use prometheus_client::metrics::counter::Counter;
 use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::value::RawValue;
 use tracing::Instrument;
 
+use super::review::Answer;
 use crate::logging::panic_message;
+use crate::reading::{self, DecodeError};
 
 pub(super) use mutating::Mutating;
 pub(super) use validating::Validating;
@@ -35,32 +38,24 @@ const LONGEST_WARNING: usize = 256;
 
 /// A webhook that reviews single objects.
 pub(super) trait Admission: Send + Sync {
-    /// Returns the answer to a review, both as JSON, or what is wrong with the review.
-    ///
-    /// A panic also gets an answer, and is counted in `panics`.
-    fn answer<'a>(
-        &'a self,
-        review: &'a [u8],
-        panics: &'a Counter,
-    ) -> BoxFuture<'a, Result<Vec<u8>, String>>;
+    /// Handles a request. Only the future may panic.
+    fn handle<'a>(&'a self, request: &'a Request<'_>) -> Handling<'a>;
 }
 
-/// How one type of webhook handles a request.
-pub(super) trait Handler: Send + Sync {
-    type Object: Resource<DynamicType = ()>;
-
-    fn handle(
-        &self,
-        request: &Request<'_>,
-    ) -> impl Future<Output = Result<Outcome, Refusal>> + Send;
-}
+pub(super) type Handling<'a> = BoxFuture<'a, Result<Outcome, Refusal>>;
 
 /// The outcome of a request.
-#[derive(Default)]
+#[derive(Default, Serialize)]
+#[serde(rename_all = "camelCase")]
 pub(super) struct Outcome {
     /// Why the request is denied.
+    #[serde(skip_serializing_if = "Option::is_none")]
     status: Option<Status>,
-    patch: Option<Vec<u8>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    patch_type: Option<&'static str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    patch: Option<ByteString>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     warnings: Vec<String>,
 }
 
@@ -77,79 +72,55 @@ impl From<Status> for Refusal {
     }
 }
 
-impl<J: Handler> Admission for J {
-    fn answer<'a>(
-        &'a self,
-        review: &'a [u8],
-        panics: &'a Counter,
-    ) -> BoxFuture<'a, Result<Vec<u8>, String>> {
-        async move {
-            let request = Request::read::<J::Object>(review)?;
-            let span = request.span();
-            // Called inside the future: the call itself can panic, too.
-            let handling = AssertUnwindSafe(async { self.handle(&request).await });
-            let outcome = match handling.catch_unwind().instrument(span).await {
-                Ok(Ok(outcome)) => outcome,
-                Ok(Err(Refusal::Malformed(reason))) => return Err(reason),
-                Ok(Err(Refusal::Denied(status))) => (*status).into(),
-                Err(payload) => {
-                    panics.inc();
-                    let message = panic_message(&*payload);
-                    status::internal_error(&format!("the webhook panicked: {message}")).into()
-                }
-            };
-            encode(&request, outcome)
-        }
-        .boxed()
-    }
-}
-
-impl From<Status> for Outcome {
-    fn from(status: Status) -> Self {
-        Self {
-            status: Some(status),
-            ..Self::default()
-        }
-    }
-}
-
 #[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct Answer<'a> {
-    api_version: &'static str,
-    kind: &'static str,
-    response: Response<'a>,
-}
-
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
 struct Response<'a> {
     uid: &'a str,
     allowed: bool,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    status: Option<Status>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    patch_type: Option<&'static str>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    patch: Option<ByteString>,
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    warnings: Vec<String>,
+    #[serde(flatten)]
+    outcome: Outcome,
 }
 
-fn encode(request: &Request<'_>, outcome: Outcome) -> Result<Vec<u8>, String> {
-    let answer = Answer {
-        api_version: API_VERSION,
-        kind: KIND,
-        response: Response {
-            uid: &request.uid,
-            allowed: outcome.status.is_none(),
-            status: outcome.status,
-            patch_type: outcome.patch.as_ref().map(|_| "JSONPatch"),
-            patch: outcome.patch.map(ByteString),
-            warnings: outcome.warnings.iter().map(|text| header(text)).collect(),
-        },
+impl dyn Admission + '_ {
+    /// Returns the answer to a review, both as JSON, or what is wrong with the review.
+    ///
+    /// A panic also gets an answer, and is counted in `panics`.
+    pub(super) async fn answer(&self, review: &[u8], panics: &Counter) -> Result<Vec<u8>, String> {
+        let request = Request::read(review)?;
+        let handling = AssertUnwindSafe(self.handle(&request)).catch_unwind();
+        let handled = handling.instrument(request.span()).await;
+        let handled = handled.unwrap_or_else(|payload| {
+            panics.inc();
+            let message = panic_message(&*payload);
+            Err(status::internal_error(&format!("the webhook panicked: {message}")).into())
+        });
+        let outcome = match handled {
+            Ok(outcome) => outcome,
+            Err(Refusal::Malformed(reason)) => return Err(reason),
+            Err(Refusal::Denied(status)) => Outcome {
+                status: Some(*status),
+                ..Outcome::default()
+            },
+        };
+        let answer = Answer {
+            api_version: API_VERSION,
+            kind: KIND,
+            response: Response {
+                uid: &request.uid,
+                allowed: outcome.status.is_none(),
+                outcome,
+            },
+        };
+        serde_json::to_vec(&answer).map_err(|error| error.to_string())
+    }
+}
+
+/// Reads an object; if its type cannot hold it, logs `problem` and where it is.
+fn read<T: DeserializeOwned>(object: &RawValue, problem: &str) -> Option<T> {
+    let read = reading::read_text(object.get());
+    let log = |DecodeError { field, reason }| {
+        tracing::warn!(field, error = reason, "{problem}");
     };
-    serde_json::to_vec(&answer).map_err(|error| error.to_string())
+    read.map_err(log).ok()
 }
 
 /// `warning` as text that is valid in an HTTP header, in which the API server returns it.

@@ -10,6 +10,7 @@ use std::fmt;
 use serde::Serialize;
 
 pub use path::FieldPath;
+pub(super) use path::escape;
 
 /// The outcome of a [`Validator`](super::Validator): errors and warnings. Without errors, the request
 /// is allowed.
@@ -90,8 +91,8 @@ impl FieldError {
 
     /// `Invalid value`: `detail` says what the value must be.
     pub fn invalid(field: &FieldPath, value: impl Serialize, detail: impl fmt::Display) -> Self {
-        let title = with_value("Invalid value", value);
-        Self::new("FieldValueInvalid", field, title, detail)
+        let title = format!("Invalid value: {}", json(value));
+        Self::new("FieldValueInvalid", field, &title, detail)
     }
 
     /// `Invalid value`, with the cause `FieldValueTypeInvalid`: the value has the wrong type.
@@ -100,8 +101,11 @@ impl FieldError {
         value: impl Serialize,
         detail: impl fmt::Display,
     ) -> Self {
-        let title = with_value("Invalid value", value);
-        Self::new("FieldValueTypeInvalid", field, title, detail)
+        let reason = "FieldValueTypeInvalid";
+        Self {
+            reason,
+            ..Self::invalid(field, value, detail)
+        }
     }
 
     /// `Unsupported value`: the value is not one of the `supported` values.
@@ -111,8 +115,8 @@ impl FieldError {
             [] => String::new(),
             values => format!("supported values: {}", values.join(", ")),
         };
-        let title = with_value("Unsupported value", value);
-        Self::new("FieldValueNotSupported", field, title, detail)
+        let title = format!("Unsupported value: {}", json(value));
+        Self::new("FieldValueNotSupported", field, &title, detail)
     }
 
     /// `Forbidden`: the value is valid in itself but not allowed here, for the reason in `detail`.
@@ -122,14 +126,12 @@ impl FieldError {
 
     /// `Duplicate value`: the value occurs twice and must be unique.
     pub fn duplicate(field: &FieldPath, value: impl Serialize) -> Self {
-        let title = with_value("Duplicate value", value);
-        Self::new("FieldValueDuplicate", field, title, "")
+        Self::new("FieldValueDuplicate", field, "Duplicate value", json(value))
     }
 
     /// `Not found`: the value refers to something that does not exist.
     pub fn not_found(field: &FieldPath, value: impl Serialize) -> Self {
-        let title = with_value("Not found", value);
-        Self::new("FieldValueNotFound", field, title, "")
+        Self::new("FieldValueNotFound", field, "Not found", json(value))
     }
 
     /// `Too long`: the text has more than `max` bytes. The message does not repeat the text.
@@ -142,27 +144,17 @@ impl FieldError {
     /// `Too many`: the list has `actual` items, and at most `max` are allowed.
     pub fn too_many(field: &FieldPath, actual: usize, max: usize) -> Self {
         let unit = if max == 1 { "item" } else { "items" };
-        let detail = format!("must have at most {max} {unit}");
-        let title = with_value("Too many", actual);
-        Self::new("FieldValueTooMany", field, title, detail)
+        let detail = format!("{actual}: must have at most {max} {unit}");
+        Self::new("FieldValueTooMany", field, "Too many", detail)
     }
 
-    fn new(
-        reason: &'static str,
-        field: &FieldPath,
-        title: impl Into<String>,
-        detail: impl fmt::Display,
-    ) -> Self {
-        let mut message = title.into();
+    fn new(reason: &'static str, field: &FieldPath, title: &str, detail: impl ToString) -> Self {
         let detail = detail.to_string();
-        if !detail.is_empty() {
-            message.push_str(": ");
-            message.push_str(&detail);
-        }
+        let colon = if detail.is_empty() { "" } else { ": " };
         Self {
             reason,
             field: field.clone(),
-            message,
+            message: format!("{title}{colon}{detail}"),
         }
     }
 }
@@ -171,10 +163,6 @@ impl fmt::Display for FieldError {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(formatter, "{}: {}", self.field, self.message)
     }
-}
-
-fn with_value(title: &str, value: impl Serialize) -> String {
-    format!("{title}: {}", json(value))
 }
 
 fn json(value: impl Serialize) -> String {

@@ -18,8 +18,9 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::value::RawValue;
-use serde_json::{Number, Result, Value};
+use serde_json::{Result, Value};
 
+use super::field::escape;
 use crate::reading;
 
 type Fields<'a> = BTreeMap<String, &'a RawValue>;
@@ -99,22 +100,20 @@ impl<'a> Patch<'a> {
         if let (Some(raw), Some(before), Some(after)) = (raw, before, after)
             && (!self.is_coarse || self.path.is_empty())
         {
-            let all_start_with = |start| {
-                [raw, before, after]
-                    .iter()
-                    .all(|v| v.get().starts_with(start))
-            };
-            if all_start_with('{') {
-                return self.change_fields(&read(raw)?, &read(before)?, &read(after)?);
-            }
-            if all_start_with('[') {
-                let [raw, before, after]: [Items<'a>; 3] =
-                    [read(raw)?, read(before)?, read(after)?];
-                self.is_doubtful = true;
-                // Otherwise it is unknown which items correspond.
-                if raw.len() == before.len() && all_correspond(raw.iter().zip(&before))? {
-                    return self.change_items(&raw, &before, &after);
+            match [raw, before, after].map(|value| value.get().as_bytes().first()) {
+                [Some(b'{'), Some(b'{'), Some(b'{')] => {
+                    return self.change_fields(&read(raw)?, &read(before)?, &read(after)?);
                 }
+                [Some(b'['), Some(b'['), Some(b'[')] => {
+                    self.is_doubtful = true;
+                    // Otherwise it is unknown which items correspond.
+                    if let (Ok(items), Ok(written)) = (read(raw), read(before))
+                        && correspond(&items, &written)
+                    {
+                        return self.change_items(&read(raw)?, &read(before)?, &read(after)?);
+                    }
+                }
+                _ => {}
             }
         }
         match (raw, after) {
@@ -139,8 +138,7 @@ impl<'a> Patch<'a> {
             // One of the unknown fields may be this field under another name.
             let is_changed = before.map(RawValue::get) != after.map(RawValue::get);
             self.is_doubtful |= has_unknown && raw.is_none() && is_changed;
-            let escaped = key.replace('~', "~0").replace('/', "~1");
-            self.at(&escaped, |patch| patch.change(raw, before, after))?;
+            self.at(&escape(key), |patch| patch.change(raw, before, after))?;
         }
         Ok(())
     }
@@ -149,9 +147,9 @@ impl<'a> Patch<'a> {
     /// as both lists have them; the rest are removed or added.
     fn change_items(
         &mut self,
-        raw: &[&'a RawValue],
-        before: &[&'a RawValue],
-        after: &[&'a RawValue],
+        raw: &Items<'a>,
+        before: &Items<'a>,
+        after: &Items<'a>,
     ) -> Result<()> {
         let same = |(a, b): &(&&RawValue, &&RawValue)| a.get() == b.get();
         let head = before.iter().zip(after).take_while(same).count();
@@ -190,40 +188,21 @@ impl<'a> Patch<'a> {
 }
 
 /// Whether `written` is what the type made of `raw`, in everything that both contain.
-fn correspond(raw: &RawValue, written: &RawValue) -> Result<bool> {
-    let texts = [raw, written].map(RawValue::get);
-    if texts[0] == texts[1] {
-        return Ok(true);
+fn correspond(raw: &Value, written: &Value) -> bool {
+    match (raw, written) {
+        (Value::Object(raw), Value::Object(written)) => raw.iter().all(|(key, raw)| {
+            let written = written.get(key);
+            written.is_none_or(|written| correspond(raw, written))
+        }),
+        (Value::Array(raw), Value::Array(written)) => {
+            let mut items = raw.iter().zip(written);
+            raw.len() == written.len() && items.all(|(raw, written)| correspond(raw, written))
+        }
+        (Value::Number(raw), Value::Number(written)) if raw.is_f64() || written.is_f64() => {
+            raw.as_f64() == written.as_f64()
+        }
+        (raw, written) => raw == written,
     }
-    let kind = |text: &str| text.as_bytes().first().copied();
-    Ok(match texts.map(kind) {
-        [Some(b'{'), Some(b'{')] => {
-            let [raw, written]: [Fields<'_>; 2] = [read(raw)?, read(written)?];
-            let both = |(key, raw)| Some((raw, written.get(key)?));
-            all_correspond(raw.iter().filter_map(both))?
-        }
-        [Some(b'['), Some(b'[')] => {
-            let [raw, written]: [Items<'_>; 2] = [read(raw)?, read(written)?];
-            raw.len() == written.len() && all_correspond(raw.iter().zip(&written))?
-        }
-        [Some(b'"'), Some(b'"')] => read::<String>(raw)? == read::<String>(written)?,
-        [Some(b'-' | b'0'..=b'9'), Some(b'-' | b'0'..=b'9')] => {
-            let [raw, written]: [Number; 2] = [read(raw)?, read(written)?];
-            raw == written || (raw.is_f64() || written.is_f64()) && raw.as_f64() == written.as_f64()
-        }
-        _ => false,
-    })
-}
-
-fn all_correspond<'a>(
-    pairs: impl Iterator<Item = (&'a &'a RawValue, &'a &'a RawValue)>,
-) -> Result<bool> {
-    for (raw, written) in pairs {
-        if !correspond(raw, written)? {
-            return Ok(false);
-        }
-    }
-    Ok(true)
 }
 
 fn read<'a, T: serde::Deserialize<'a>>(value: &'a RawValue) -> Result<T> {

@@ -7,30 +7,25 @@ mod http;
 mod weight;
 
 use std::net::TcpListener;
-use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
 use ::http::Request;
 use hyper::body::Incoming;
-use tokio_util::sync::{CancellationToken, DropGuard};
+use tokio_util::sync::CancellationToken;
+use tracing::field::display;
 
 use super::Webhooks;
 use crate::certificate::{Certificate, Files};
-use crate::chain::chain;
 use crate::http_server::{self, Peer};
 use crate::metrics::{Metrics, WebhookCounts as Counts};
-use crate::thread::Thread;
 use crate::{BindAddress, Flags, ManagerError};
 
 /// The webhook server, unless it is off.
-pub(crate) struct Server(Option<Running>);
-
-struct Running {
-    thread: Thread,
-    certificate: Certificate,
-    /// Also stops the server when it is dropped.
-    stop: DropGuard,
+#[derive(Default)]
+pub(crate) struct Server {
+    server: http_server::Server,
+    certificate: Option<Certificate>,
 }
 
 /// What the server accepts, and how long it waits.
@@ -86,78 +81,53 @@ impl Server {
         limits: Limits,
     ) -> Result<Self, ManagerError> {
         if webhooks.paths().is_empty() {
-            return Ok(Self(None));
+            return Ok(Self::default());
         }
         // Anything else means yes, as it does in a kubebuilder project.
         if enabled == Some("false") {
             tracing::info!("webhooks are off: ENABLE_WEBHOOKS is false");
-            return Ok(Self(None));
+            return Ok(Self::default());
         }
         let Some(folder) = &flags.webhook_cert_path else {
             tracing::info!("webhooks are off: --webhook-cert-path is not set");
-            return Ok(Self(None));
+            return Ok(Self::default());
         };
-        let running = Running::start(folder, flags, webhooks, metrics, limits)?;
-        Ok(Self(Some(running)))
+        let Some(listener) = listen(flags)? else {
+            return Ok(Self::default());
+        };
+        let names = (&*flags.webhook_cert_name, &*flags.webhook_cert_key);
+        let files = Files::new("webhooks", folder, names, metrics.reads());
+        let certificate = Some(files.certificate());
+        let counts = metrics.webhooks().at(webhooks.paths());
+        let server = http_server::Server::start("webhooks", limits.server, |stop| {
+            run(listener, (webhooks, counts), files, stop, limits)
+        })?;
+        Ok(Self {
+            server,
+            certificate,
+        })
     }
 
     /// The certificate of the server; `None` if the server is off.
     pub(crate) fn certificate(&self) -> Option<Certificate> {
-        self.0.as_ref().map(|running| running.certificate.clone())
+        self.certificate.clone()
     }
 
     /// Waits until the server ends and returns the reason; waits forever if it is off.
     pub(crate) async fn ended(&mut self) -> ManagerError {
-        match &mut self.0 {
-            Some(running) => running.thread.ended().await,
-            None => std::future::pending().await,
-        }
+        self.server.ended().await
     }
 
     /// Accepts no more requests, finishes the open ones, and frees the port.
     pub(crate) async fn stop(self) {
-        let Some(Running {
-            mut thread, stop, ..
-        }) = self.0
-        else {
-            return;
-        };
-        drop(stop);
         // A webhook that blocks the thread keeps it from ending.
-        let patience = LIMITS.server.drain * 2;
-        if tokio::time::timeout(patience, thread.ended())
-            .await
-            .is_err()
-        {
+        if !self.server.stop().await {
             tracing::warn!("a webhook is still busy and was abandoned");
         }
     }
 }
 
-impl Running {
-    fn start(
-        folder: &Path,
-        flags: &Flags,
-        webhooks: Webhooks,
-        metrics: &Metrics,
-        limits: Limits,
-    ) -> Result<Self, ManagerError> {
-        let listener = listen(flags)?;
-        let names = (&*flags.webhook_cert_name, &*flags.webhook_cert_key);
-        let files = Files::new("webhooks", folder, names, metrics.reads());
-        let certificate = files.certificate();
-        let stop = CancellationToken::new();
-        let counts = metrics.webhooks().at(webhooks.paths());
-        let task = run(listener, (webhooks, counts), files, stop.clone(), limits);
-        Ok(Self {
-            thread: Thread::spawn("webhooks", task)?,
-            certificate,
-            stop: stop.drop_guard(),
-        })
-    }
-}
-
-fn listen(flags: &Flags) -> Result<TcpListener, ManagerError> {
+fn listen(flags: &Flags) -> Result<Option<TcpListener>, ManagerError> {
     let (host, port) = (flags.webhook_host.as_str(), flags.webhook_port);
     let address = match host {
         "" => BindAddress::Everywhere(port),
@@ -166,14 +136,7 @@ fn listen(flags: &Flags) -> Result<TcpListener, ManagerError> {
         }
         host => BindAddress::Host(format!("{host}:{port}")),
     };
-    let opened = address
-        .listen()
-        .and_then(|listener| listener.ok_or_else(|| std::io::Error::other("there is no address")));
-    opened.map_err(|source| ManagerError::Listen {
-        server: "the webhooks",
-        address,
-        source,
-    })
+    address.open("the webhooks")
 }
 
 /// Serves until the stop or a failure, and returns the reason.
@@ -184,14 +147,8 @@ async fn run(
     stop: CancellationToken,
     limits: Limits,
 ) -> String {
-    let tls = match files.certificate().tls() {
-        Ok(tls) => Arc::new(tls),
-        Err(error) => return chain(&error),
-    };
-    match listener.local_addr() {
-        Ok(address) => tracing::info!(%address, "serving webhooks"),
-        Err(error) => return chain(&error),
-    }
+    let address = listener.local_addr().ok().map(display);
+    tracing::info!(address, "serving webhooks");
     let webhooks = Arc::new((webhooks, http::Refusals::default()));
     let respond = move |peer: Arc<Peer>, request: Request<Incoming>| {
         let webhooks = webhooks.clone();
@@ -205,12 +162,6 @@ async fn run(
             answer
         }
     };
-    let served = http_server::serve(listener, Some(tls), limits.server, stop, respond);
-    tokio::select! {
-        served = served => match served {
-            Ok(()) => "it was stopped".to_owned(),
-            Err(error) => chain(&error),
-        },
-        () = files.follow() => "the certificate is no longer read".to_owned(),
-    }
+    let certificate = Some((files.certificate(), Some(files)));
+    http_server::serve(listener, certificate, limits.server, stop, respond).await
 }

@@ -8,23 +8,16 @@ use std::collections::BTreeMap;
 
 use k8s_openapi::api::authentication::v1::UserInfo;
 use kube::Resource;
+use kube::core::GroupVersionKind;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
+use serde_json::Value;
 use serde_json::value::RawValue;
 
 use super::{API_VERSION, KIND, Refusal, status};
+use crate::key::Key;
+use crate::webhook::review::Review;
 use crate::webhook::{AdmissionRequest, Operation};
-
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct Review<'a> {
-    #[serde(borrow)]
-    api_version: Cow<'a, str>,
-    #[serde(borrow)]
-    kind: Cow<'a, str>,
-    #[serde(borrow)]
-    request: Option<Request<'a>>,
-}
 
 /// One admission request. Objects stay text, for code that knows their type.
 #[derive(Deserialize)]
@@ -32,8 +25,7 @@ struct Review<'a> {
 pub(in crate::webhook) struct Request<'a> {
     #[serde(borrow)]
     pub(super) uid: Cow<'a, str>,
-    #[serde(borrow)]
-    pub(super) kind: Kind<'a>,
+    pub(super) kind: GroupVersionKind,
     #[serde(borrow, default)]
     pub(super) name: Cow<'a, str>,
     #[serde(borrow, default)]
@@ -43,7 +35,6 @@ pub(in crate::webhook) struct Request<'a> {
     pub(super) operation: Operation,
     #[serde(default)]
     user_info: UserInfo,
-    #[serde(default)]
     dry_run: Option<bool>,
     /// `None` for a deletion.
     #[serde(borrow)]
@@ -53,27 +44,10 @@ pub(in crate::webhook) struct Request<'a> {
     old_object: Option<&'a RawValue>,
 }
 
-#[derive(Deserialize, Eq, PartialEq)]
-pub(super) struct Kind<'a> {
-    #[serde(borrow, default)]
-    pub(super) group: Cow<'a, str>,
-    #[serde(borrow)]
-    version: Cow<'a, str>,
-    #[serde(borrow)]
-    pub(super) kind: Cow<'a, str>,
-}
-
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct Metadata<'a> {
-    #[serde(borrow)]
-    deletion_timestamp: Option<&'a RawValue>,
-}
-
 impl<'a> Request<'a> {
-    /// The request in `review`, if it is about an object of kind `K`.
-    pub(super) fn read<K: Resource<DynamicType = ()>>(review: &'a [u8]) -> Result<Self, String> {
-        let review: Review<'a> = serde_json::from_slice(review)
+    /// The request in `review`.
+    pub(super) fn read(review: &'a [u8]) -> Result<Self, String> {
+        let review: Review<'a, Option<Self>> = serde_json::from_slice(review)
             .map_err(|error| format!("expected {KIND} of {API_VERSION}: {error}"))?;
         if (&*review.api_version, &*review.kind) != (API_VERSION, KIND) {
             let (kind, version) = (review.kind, review.api_version);
@@ -82,16 +56,19 @@ impl<'a> Request<'a> {
             ));
         }
         let request = review.request.ok_or("the review has no request")?;
-        let expected = Kind {
-            group: K::group(&()),
-            version: K::version(&()),
-            kind: K::kind(&()),
-        };
-        if request.kind != expected {
-            let (asked, served) = (request.kind, expected);
-            return Err(format!("this webhook is for {served}, not for {asked}"));
-        }
         Ok(request)
+    }
+
+    /// Checks that the request is about a `K`.
+    pub(super) fn is_about<K: Resource<DynamicType = ()>>(&self) -> Result<(), Refusal> {
+        let expected = GroupVersionKind::gvk(&K::group(&()), &K::version(&()), &K::kind(&()));
+        if self.kind == expected {
+            return Ok(());
+        }
+        let [served, asked] =
+            [&expected, &self.kind].map(|kind| format!("{} of {}", kind.kind, kind.api_version()));
+        let reason = format!("this webhook is for {served}, not for {asked}");
+        Err(Refusal::Malformed(reason))
     }
 
     /// The new object.
@@ -108,11 +85,27 @@ impl<'a> Request<'a> {
         self.object.is_none() && self.old_object.is_none()
     }
 
+    /// The old and the new object as values, if there are both.
+    pub(super) fn values(&self) -> Option<[Value; 2]> {
+        let read = |object: Option<&RawValue>| serde_json::from_str(object?.get()).ok();
+        Some([read(self.old_object)?, read(self.object)?])
+    }
+
     /// Whether the request changes only the metadata of an object that is being deleted.
     pub(super) fn is_about_metadata_of_a_deleted_object(&self) -> bool {
-        match (split_metadata(self.old_object), split_metadata(self.object)) {
+        let read = |object: &'a RawValue| -> Option<BTreeMap<String, &'a RawValue>> {
+            serde_json::from_str(object.get()).ok()
+        };
+        let split = |object: Option<&'a RawValue>| {
+            let mut fields = read(object?)?;
+            let metadata = read(fields.remove("metadata")?)?;
+            let others = fields.into_iter().map(|(name, value)| (name, value.get()));
+            Some((metadata, Vec::from_iter(others)))
+        };
+        match (split(self.old_object), split(self.object)) {
             (Some((metadata, old)), Some((_, new))) => {
-                metadata.deletion_timestamp.is_some() && old == new
+                let deleted = metadata.get("deletionTimestamp");
+                deleted.is_some_and(|time| time.get() != "null") && old == new
             }
             _ => false,
         }
@@ -120,7 +113,6 @@ impl<'a> Request<'a> {
 
     /// The request as a defaulter or a validator sees it.
     pub(super) fn details(&self) -> AdmissionRequest {
-        let present = |text: &str| (!text.is_empty()).then(|| text.to_owned());
         AdmissionRequest {
             operation: self.operation,
             name: present(&self.name),
@@ -145,33 +137,11 @@ impl<'a> Request<'a> {
     /// The span that names the object in every log line of a webhook.
     pub(super) fn span(&self) -> tracing::Span {
         let (operation, kind) = (self.operation, &self.kind.kind);
-        match &*self.namespace {
-            "" => tracing::error_span!("review", ?operation, %kind, object = %self.name),
-            namespace => {
-                let object = format_args!("{namespace}/{}", self.name);
-                tracing::error_span!("review", ?operation, %kind, object = %object)
-            }
-        }
+        let object = Key::new(present(&self.namespace), self.name.to_string());
+        tracing::error_span!("review", ?operation, %kind, %object)
     }
 }
 
-/// The metadata of an object, and the text of its other fields.
-fn split_metadata(object: Option<&RawValue>) -> Option<(Metadata<'_>, Vec<(String, &str)>)> {
-    let fields = serde_json::from_str(object?.get());
-    let mut fields: BTreeMap<String, &RawValue> = fields.ok()?;
-    let metadata = fields.remove("metadata")?;
-    let others = fields.into_iter().map(|(name, value)| (name, value.get()));
-    Some((serde_json::from_str(metadata.get()).ok()?, others.collect()))
-}
-
-impl std::fmt::Display for Kind<'_> {
-    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let Self {
-            group,
-            version,
-            kind,
-        } = self;
-        let slash = if group.is_empty() { "" } else { "/" };
-        write!(formatter, "{kind} of {group}{slash}{version}")
-    }
+fn present(text: &str) -> Option<String> {
+    (!text.is_empty()).then(|| text.to_owned())
 }

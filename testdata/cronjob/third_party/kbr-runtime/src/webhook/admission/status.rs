@@ -3,11 +3,11 @@
 
 //! Why a request is denied, as users see it: worded like the API server's own errors.
 
-use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Status, StatusCause, StatusDetails};
+use kube::core::response::{Status, StatusCause, StatusDetails};
 
 use super::request::Request;
 use crate::chain::chain;
-use crate::webhook::FieldError;
+use crate::webhook::{BoxError, FieldError};
 
 /// Bytes that are shown of an object that cannot be decoded.
 const EXCERPT: usize = 40;
@@ -26,9 +26,9 @@ pub(super) fn invalid(request: &Request<'_>, errors: &[FieldError]) -> Status {
         texts => format!("[{}]", texts.join(", ")),
     };
     let causes = errors.iter().map(|error| StatusCause {
-        reason: Some(error.reason.to_owned()),
-        message: Some(error.message.clone()),
-        field: Some(error.field.to_string()),
+        reason: error.reason.to_owned(),
+        message: error.message.clone(),
+        field: error.field.to_string(),
     });
     unprocessable(request, &all, causes.collect())
 }
@@ -52,18 +52,12 @@ pub(super) fn undecodable(
 
 /// The webhook is at fault, not the user.
 pub(super) fn internal_error(message: &str) -> Status {
-    Status {
-        status: Some("Failure".to_owned()),
-        code: Some(500),
-        reason: Some("InternalError".to_owned()),
-        message: Some(message.to_owned()),
-        ..Status::default()
-    }
+    Status::failure(message, "InternalError").with_code(500)
 }
 
 /// The webhook could not decide.
-pub(super) fn failed(error: &(dyn std::error::Error + Send + Sync + 'static)) -> Status {
-    let error = chain(error);
+pub(super) fn failed(error: BoxError) -> Status {
+    let error = chain(&*error);
     tracing::error!(error, "the webhook failed");
     internal_error(&format!("the webhook failed: {error}"))
 }
@@ -71,18 +65,15 @@ pub(super) fn failed(error: &(dyn std::error::Error + Send + Sync + 'static)) ->
 fn unprocessable(request: &Request<'_>, text: &str, causes: Vec<StatusCause>) -> Status {
     let (group, kind, name) = (&request.kind.group, &request.kind.kind, &request.name);
     let dot = if group.is_empty() { "" } else { "." };
-    Status {
-        status: Some("Failure".to_owned()),
-        code: Some(422),
-        reason: Some("Invalid".to_owned()),
-        message: Some(format!("{kind}{dot}{group} {name:?} is invalid: {text}")),
-        details: Some(StatusDetails {
-            group: Some(group.to_string()).filter(|group| !group.is_empty()),
-            kind: Some(kind.to_string()),
-            name: Some(name.to_string()),
-            causes: Some(causes).filter(|causes| !causes.is_empty()),
-            ..StatusDetails::default()
-        }),
-        ..Status::default()
-    }
+    let message = format!("{kind}{dot}{group} {name:?} is invalid: {text}");
+    let details = StatusDetails {
+        name: name.to_string(),
+        group: group.clone(),
+        kind: kind.clone(),
+        uid: String::new(),
+        causes,
+        retry_after_seconds: 0,
+    };
+    let status = Status::failure(&message, "Invalid").with_code(422);
+    status.with_details(details)
 }

@@ -3,28 +3,29 @@
 
 //! A [`Validator`] as a webhook.
 
+use futures::FutureExt;
 use serde::de::DeserializeOwned;
-use serde_json::Value;
 use serde_json::value::RawValue;
 
 use super::request::Request;
-use super::{Handler, Outcome, Refusal, status};
-use crate::reading::{self, DecodeError};
+use super::{Admission, Handling, Outcome, Refusal, header, status};
 use crate::webhook::{BoxError, FieldError, Operation, ValidationOutcome, Validator};
 
 pub(in crate::webhook) struct Validating<V>(pub(in crate::webhook) V);
 
-impl<V: Validator> Handler for Validating<V> {
-    type Object = V::Object;
-
-    async fn handle(&self, request: &Request<'_>) -> Result<Outcome, Refusal> {
-        let outcome = self.validate(request).await?;
-        let status = (!outcome.is_allowed()).then(|| status::invalid(request, &outcome.errors));
-        Ok(Outcome {
-            status,
-            warnings: outcome.warnings,
-            ..Outcome::default()
-        })
+impl<V: Validator> Admission for Validating<V> {
+    fn handle<'a>(&'a self, request: &'a Request<'_>) -> Handling<'a> {
+        let outcome = async {
+            request.is_about::<V::Object>()?;
+            let outcome = self.validate(request).await?;
+            let status = (!outcome.is_allowed()).then(|| status::invalid(request, &outcome.errors));
+            Ok(Outcome {
+                status,
+                warnings: outcome.warnings.iter().map(|text| header(text)).collect(),
+                ..Outcome::default()
+            })
+        };
+        outcome.boxed()
     }
 }
 
@@ -62,7 +63,7 @@ impl<V: Validator> Validating<V> {
             // The object does not change.
             Operation::Connect => Ok(ValidationOutcome::default()),
         };
-        outcome.map_err(|error| status::failed(&*error).into())
+        outcome.map_err(|error| status::failed(error).into())
     }
 
     /// Validates an update, ignoring old errors of the object in unchanged fields.
@@ -74,59 +75,28 @@ impl<V: Validator> Validating<V> {
     ) -> Result<ValidationOutcome, BoxError> {
         let details = request.details();
         let mut outcome = self.0.validate_update(&details, old, new).await?;
-        if !V::RATCHETING {
+        if !V::RATCHETING || outcome.is_allowed() {
             return Ok(outcome);
         }
-        let Some(unchanged) = Unchanged::among(&outcome.errors, request) else {
+        let Some([was, is]) = request.values() else {
             return Ok(outcome);
         };
-        // Only these are errors of the object. The others are about the update.
-        let before = self.0.validate_create(&details, old).await?.errors;
-        outcome
-            .errors
-            .retain(|error| !(unchanged.contains(error) && before.contains(error)));
+        let is_unchanged = |error: &FieldError| {
+            let pointer = error.field.pointer();
+            was.pointer(pointer) == is.pointer(pointer)
+        };
+        if outcome.errors.iter().any(is_unchanged) {
+            // Only these are errors of the object. The others are about the update.
+            let before = self.0.validate_create(&details, old).await?.errors;
+            let is_old = |error: &FieldError| is_unchanged(error) && before.contains(error);
+            outcome.errors.retain(|error| !is_old(error));
+        }
         Ok(outcome)
-    }
-}
-
-/// The object before and after a change that left a field with an error unchanged.
-struct Unchanged {
-    old: Value,
-    new: Value,
-}
-
-impl Unchanged {
-    /// `None` if every field with an error was changed.
-    fn among(errors: &[FieldError], request: &Request<'_>) -> Option<Self> {
-        if errors.is_empty() {
-            return None;
-        }
-        let read = |object: &RawValue| serde_json::from_str(object.get()).ok();
-        let unchanged = Self {
-            old: read(request.old_object().ok()?)?,
-            new: read(request.object().ok()?)?,
-        };
-        let is_needed = errors.iter().any(|error| unchanged.contains(error));
-        is_needed.then_some(unchanged)
-    }
-
-    /// Whether the field with this error is unchanged.
-    fn contains(&self, error: &FieldError) -> bool {
-        let pointer = error.field.pointer();
-        self.old.pointer(pointer) == self.new.pointer(pointer)
     }
 }
 
 /// An object that is stored, if it can be read. An object that cannot be read must not get stuck: it may be
 /// fixed as if it were new, and deleted.
 fn read<T: DeserializeOwned>(object: &RawValue) -> Option<T> {
-    let read = reading::read_text(object.get());
-    let log = |DecodeError { field, reason }| {
-        tracing::warn!(
-            field,
-            error = reason,
-            "this operator cannot read the stored object"
-        );
-    };
-    read.map_err(log).ok()
+    super::read(object, "this operator cannot read the stored object")
 }

@@ -48,7 +48,7 @@ use serde_json::{Map, Value};
 use super::difference::Difference;
 use super::measure;
 use super::schema::Errors;
-use annotation::{Carried, Note, Whole, empty_annotations};
+use annotation::{Carried, Note, Whole};
 use object::{Fields, Object};
 
 type Mapping<'a> = &'a dyn Fn(&Value) -> Result<Value, String>;
@@ -91,8 +91,9 @@ impl Conversion<'_> {
     /// Why it cannot be converted.
     pub(super) fn convert(&self, text: &str) -> Result<String, String> {
         let mut object = Object::read(text)?;
-        let mut carried = object.take(self.annotation);
+        let mut carried = object.take(self.annotation).unwrap_or_default();
         carried.remove(self.from);
+        let is_stored = object.is_whole() && !self.is_read;
         let differences = match carried.remove(self.to) {
             Some(Note::Fields(differences)) => differences,
             Some(Note::Whole(whole)) if !self.is_read => match self.restored(&object, whole) {
@@ -101,18 +102,18 @@ impl Conversion<'_> {
                     object.put(self.annotation, &carried);
                     return object.write(&self.api_version(self.to));
                 }
-                Err(cause) if object.is_whole() => return Err(cause),
+                Err(cause) if is_stored => return Err(cause),
                 Err(_) => Vec::new(),
             },
             Some(Note::Whole(_)) | None => Vec::new(),
         };
         let (mut lost, shown) = match self.attempt(&object, &differences) {
             Ok(converted) => converted,
-            Err(failure) if object.is_whole() && !self.is_read => return Err(failure.cause),
+            Err(failure) if is_stored => return Err(failure.cause),
             Err(failure) => return self.as_it_is(object, carried, failure),
         };
         object.show(shown)?;
-        if object.is_whole() && !self.is_read {
+        if is_stored {
             // A stored object must be convertible again, so that it can be read in this version.
             object.check()?;
         }
@@ -127,7 +128,7 @@ impl Conversion<'_> {
                 "the fields of {} that {} has no place for are too long for an annotation",
                 self.from, self.to
             );
-            if object.is_whole() && !self.is_read {
+            if is_stored {
                 return Err(cause);
             }
             self.log(&object, &cause);
@@ -244,44 +245,38 @@ impl Conversion<'_> {
     }
 
     /// `object` unconverted, or as far as it was converted, with all of it carried along.
-    fn as_it_is(
+    fn as_it_is<'a>(
         &self,
-        mut object: Object<'_>,
-        mut carried: Carried,
+        mut object: Object<'a>,
+        mut carried: Carried<'a>,
         failure: Failure,
     ) -> Result<String, String> {
         let Failure { cause, shown } = failure;
         self.log(&object, &format!("it cannot be converted: {cause}"));
-        let fields = match shown.filter(|_| object.is_whole()) {
-            None => object.fields.clone(),
-            Some(shown) => {
-                let fields = object.fields.clone();
-                object.show(shown)?;
-                fields
-            }
-        };
+        let fields = object.fields.clone();
+        if let Some(shown) = shown.filter(|_| object.is_whole()) {
+            object.show(shown)?;
+        }
         self.mark(&mut object, &mut carried, Some(fields));
         object.write(&self.api_version(self.to))
     }
 
     /// Records that `object` is not all of what it was converted from, with all of its `fields`, if
     /// they are not too long.
-    fn mark(&self, object: &mut Object<'_>, carried: &mut Carried, fields: Option<Fields<'_>>) {
+    fn mark<'a>(
+        &self,
+        object: &mut Object<'a>,
+        carried: &mut Carried<'a>,
+        fields: Option<Fields<'a>>,
+    ) {
         carried.remove(self.from);
         if object.is_whole() {
-            let own = |(name, value): (String, Cow<'_, RawValue>)| (name, value.into_owned());
-            let whole = |fields| {
-                Note::Whole(Whole {
+            for fields in [fields, None] {
+                let note = Note::Whole(Whole {
                     generation: object.generation(),
                     deleting: object.is_deleting(),
                     fields,
-                })
-            };
-            let notes = [
-                whole(fields.map(|fields| fields.into_iter().map(own).collect())),
-                whole(None),
-            ];
-            for note in notes {
+                });
                 carried.insert(self.from.to_owned(), note);
                 if object.put(self.annotation, carried) {
                     return;
@@ -299,7 +294,7 @@ impl Conversion<'_> {
 
     /// Returns the fields of an object that could not be converted, and was shown as `object`, unless
     /// `object` was changed since then.
-    fn restored<'a>(&self, object: &Object<'a>, whole: Whole) -> Result<Fields<'a>, String> {
+    fn restored<'a>(&self, object: &Object<'a>, whole: Whole<'a>) -> Result<Fields<'a>, String> {
         let (from, to) = (self.from, self.to);
         let hint = format!(
             "write it in {to}, or replace it without its annotation `{}`",
@@ -310,17 +305,14 @@ impl Conversion<'_> {
                 "{from} does not show all of it, and the rest was too long for an annotation: {hint}"
             ));
         };
-        let own = |(name, value)| (name, Cow::Owned(value));
         let original = Object {
             kind: object.kind,
             metadata: object.metadata.clone(),
-            fields: fields.into_iter().map(own).collect(),
+            fields,
         };
         let api_version = self.api_version(to);
-        if !(self.errors)(&original.shallow(&api_version)?)
-            .pointers
-            .is_empty()
-        {
+        let errors = (self.errors)(&original.shallow(&api_version)?);
+        if !errors.pointers.is_empty() {
             return Err(format!(
                 "its annotation `{}` holds no object of {to}",
                 self.annotation
@@ -332,10 +324,7 @@ impl Conversion<'_> {
         let is_same = object.generation() == expected && {
             let value = original.value(&api_version);
             let shown = value.and_then(|value| self.map(self.backward, &value, from));
-            let shown = match shown {
-                Ok(shown) => shown,
-                Err(_) => original.shallow(&api_version)?,
-            };
+            let shown = shown.or_else(|_| original.shallow(&api_version))?;
             let now = object.shallow(&self.api_version(from))?;
             // The generation does not count changes of the status.
             is_part(now.get("status"), shown.get("status"))
@@ -392,13 +381,8 @@ fn without<'a>(annotation: &str, object: &'a Value) -> Cow<'a, Value> {
         return Cow::Borrowed(object);
     }
     let mut object = object.clone();
-    if let Some(metadata) = object.get_mut("metadata").and_then(Value::as_object_mut) {
-        if let Some(Value::Object(annotations)) = metadata.get_mut("annotations") {
-            annotations.remove(annotation);
-        }
-        if empty_annotations(metadata).is_some() {
-            metadata.remove("annotations");
-        }
+    if let Some(metadata) = object.get_mut("metadata") {
+        annotation::remove(metadata, annotation);
     }
     Cow::Owned(object)
 }

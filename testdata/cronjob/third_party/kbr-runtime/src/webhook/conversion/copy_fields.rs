@@ -40,64 +40,54 @@ where
     let (Ok(Value::Object(source)), Ok(fields)) = (source, reading::write_value(target)) else {
         return;
     };
-    let mut copy = Copy {
-        target: fields,
-        read: None,
-    };
-    let names: Vec<&String> = source.keys().collect();
-    copy.overlay(&mut Vec::new(), &source, &names);
-    if let Some(read) = copy.read {
-        *target = read;
-    }
+    let mut copy = Copy { fields, target };
+    copy.overlay(&mut Vec::new(), &Vec::from_iter(&source));
 }
 
 /// A target on which fields are overlaid.
-struct Copy<T> {
-    target: Value,
-    /// The target as its type, if anything was overlaid.
-    read: Option<T>,
+struct Copy<'a, T> {
+    fields: Value,
+    /// What `fields` are read as.
+    target: &'a mut T,
 }
 
-impl<T: DeserializeOwned> Copy<T> {
-    /// Overlays the object at `path` with the fields `names` of `source`: all at once if the result can
-    /// be read, and otherwise one half, then the other.
-    fn overlay(&mut self, path: &mut Vec<String>, source: &Map<String, Value>, names: &[&String]) {
-        if names.is_empty() || self.fits(path, source, names) {
+impl<T: DeserializeOwned> Copy<'_, T> {
+    /// Overlays the object at `path` with `fields`: all at once if the result can be read, and
+    /// otherwise one half, then the other.
+    fn overlay(&mut self, path: &mut Vec<String>, fields: &[(&String, &Value)]) {
+        if fields.is_empty() || self.fits(path, fields) {
             return;
         }
-        if let [name] = names {
-            if let Some(Value::Object(fields)) = source.get(*name) {
+        if let [(name, value)] = fields {
+            if let Value::Object(fields) = value {
                 path.push((*name).clone());
-                let names: Vec<&String> = fields.keys().collect();
-                self.overlay(path, fields, &names);
+                self.overlay(path, &Vec::from_iter(fields));
                 path.pop();
             }
             return;
         }
-        let (left, right) = names.split_at(names.len() / 2);
-        self.overlay(path, source, left);
-        self.overlay(path, source, right);
+        let (left, right) = fields.split_at(fields.len() / 2);
+        self.overlay(path, left);
+        self.overlay(path, right);
     }
 
     /// Sets these fields if the target can still be read with them, and returns whether it can.
-    fn fits(&mut self, path: &[String], source: &Map<String, Value>, names: &[&String]) -> bool {
-        let mut target = self.target.clone();
-        let Some(fields) = object_at(&mut target, path) else {
+    fn fits(&mut self, path: &[String], fields: &[(&String, &Value)]) -> bool {
+        let mut all = self.fields.clone();
+        let Some(object) = object_at(&mut all, path) else {
             return false;
         };
-        for name in names {
-            if let Some(value) = source.get(*name) {
-                fields.insert((*name).clone(), value.clone());
-            }
-        }
-        match reading::read_value(&target) {
-            Ok(read) => {
-                self.target = target;
-                self.read = Some(read);
-                true
-            }
-            Err(_) => false,
-        }
+        object.extend(
+            fields
+                .iter()
+                .map(|&(name, value)| (name.clone(), value.clone())),
+        );
+        let Ok(target) = reading::read_value(&all) else {
+            return false;
+        };
+        self.fields = all;
+        *self.target = target;
+        true
     }
 }
 

@@ -9,6 +9,8 @@ use std::fmt;
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::{Map, Value};
 
+use crate::webhook::field::escape;
+
 /// The fields that every object has and no conversion may change.
 const IDENTITY: [&str; 3] = ["apiVersion", "kind", "metadata"];
 
@@ -46,9 +48,7 @@ impl Difference {
     /// same.
     pub fn between(from: &Value, to: &Value) -> Vec<Self> {
         let mut found = Vec::new();
-        if let (Value::Object(from), Value::Object(to)) = (from, to) {
-            compare_fields(from, to, "", &mut found);
-        }
+        compare(Some(from), Some(to), String::new(), &mut found);
         found
     }
 
@@ -142,29 +142,23 @@ fn described(value: Option<&Value>) -> String {
     value.map_or_else(|| "nothing".to_owned(), Value::to_string)
 }
 
-fn compare_fields(
-    from: &Map<String, Value>,
-    to: &Map<String, Value>,
-    path: &str,
-    found: &mut Vec<Difference>,
-) {
-    let names: BTreeSet<&String> = from.keys().chain(to.keys()).collect();
-    for name in names {
-        if path.is_empty() && is_identity(name) {
-            continue;
-        }
-        let path = format!("{path}/{}", escape(name));
-        match (from.get(name), to.get(name)) {
-            (Some(Value::Object(from)), Some(Value::Object(to))) => {
-                compare_fields(from, to, &path, found);
+fn compare(from: Option<&Value>, to: Option<&Value>, path: String, found: &mut Vec<Difference>) {
+    match (from, to) {
+        (Some(Value::Object(from)), Some(Value::Object(to))) => {
+            let names: BTreeSet<&String> = from.keys().chain(to.keys()).collect();
+            for name in names {
+                if !(path.is_empty() && is_identity(name)) {
+                    let path = format!("{path}/{}", escape(name));
+                    compare(from.get(name), to.get(name), path, found);
+                }
             }
-            (from, to) if from == to => {}
-            (from, to) => found.push(Difference {
-                path,
-                from: from.cloned(),
-                to: to.cloned(),
-            }),
         }
+        (from, to) if from == to => {}
+        (from, to) => found.push(Difference {
+            path,
+            from: from.cloned(),
+            to: to.cloned(),
+        }),
     }
 }
 
@@ -185,15 +179,12 @@ fn with_added(from: &Value, now: &Value, to: &Value) -> Option<Value> {
             }
             let mut fields = to.clone();
             for (name, now) in now {
-                match from.get(name) {
-                    Some(from) if from == now => {}
-                    Some(from) => {
-                        fields.insert(name.clone(), with_added(from, now, to.get(name)?)?);
-                    }
-                    None => {
-                        fields.insert(name.clone(), now.clone());
-                    }
-                }
+                let value = match from.get(name) {
+                    Some(from) if from == now => continue,
+                    Some(from) => with_added(from, now, to.get(name)?)?,
+                    None => now.clone(),
+                };
+                fields.insert(name.clone(), value);
             }
             Some(Value::Object(fields))
         }
@@ -204,11 +195,6 @@ fn with_added(from: &Value, now: &Value, to: &Value) -> Option<Value> {
 /// Whether every object has a field of that name, and no conversion may change it.
 pub(super) fn is_identity(name: &str) -> bool {
     IDENTITY.contains(&name)
-}
-
-/// A name as it is written in a JSON pointer.
-pub(super) fn escape(name: &str) -> String {
-    name.replace('~', "~0").replace('/', "~1")
 }
 
 fn unescape(name: &str) -> String {

@@ -6,60 +6,107 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
+use kube::Resource;
 use prometheus_client::metrics::counter::Counter;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Number, Value};
 
-use super::{Schema, Side};
+use super::Schema;
+use super::carry::Conversion;
 use crate::logging::panic_message;
 use crate::reading;
 use crate::webhook::Converter;
 
 /// A conversion to another version.
-pub(crate) type Function = Box<dyn Fn(&Value) -> Result<Value, String> + Send + Sync>;
+type Function = Box<dyn Fn(&Value) -> Result<Value, String> + Send + Sync>;
+
+/// A kind in any version.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct Kind {
+    /// The API group.
+    pub group: String,
+    /// The kind.
+    pub kind: String,
+}
+
+impl Kind {
+    /// The kind of the type `T`.
+    pub fn of<T: Resource<DynamicType = ()>>() -> Self {
+        Self {
+            group: T::group(&()).into_owned(),
+            kind: T::kind(&()).into_owned(),
+        }
+    }
+
+    /// The name of the annotation that carries lost fields.
+    pub fn annotation(&self) -> String {
+        format!("{}/converted-fields", self.group)
+    }
+}
 
 /// The functions of a [`Converter`], which return errors for objects that they cannot read and for
 /// panics, and the schemas of its types.
 pub struct Mapping {
-    pub(crate) to_hub: Function,
-    pub(crate) to_spoke: Function,
-    pub(crate) hub: Schema,
-    pub(crate) spoke: Schema,
+    pub(crate) kind: Kind,
+    /// The version that all others are converted to.
+    pub hub: Side,
+    /// The other version.
+    pub spoke: Side,
+}
+
+/// One version of a kind, in a conversion.
+pub struct Side {
+    /// The version.
+    pub version: String,
+    /// The mapping to the other version.
+    pub leave: Function,
+    schema: Schema,
 }
 
 impl Mapping {
     /// `panics` counts the panics of the converter.
     pub fn of<C: Converter>(converter: C, panics: Counter) -> Self {
-        let to_hub = Arc::new(converter);
+        let to_hub = Arc::new((converter, panics));
         let to_spoke = to_hub.clone();
-        let other_panics = panics.clone();
         Self {
-            to_hub: Box::new(move |spoke| convert(spoke, &panics, |spoke| to_hub.to_hub(spoke))),
-            to_spoke: Box::new(move |hub| {
-                convert(hub, &other_panics, |hub| to_spoke.to_spoke(hub))
-            }),
-            hub: Schema::of::<C::Hub>(),
-            spoke: Schema::of::<C::Spoke>(),
+            kind: Kind::of::<C::Hub>(),
+            hub: Side {
+                version: C::Hub::version(&()).into_owned(),
+                leave: Box::new(move |hub| {
+                    let (converter, panics) = &*to_spoke;
+                    convert(hub, panics, |hub| converter.to_spoke(hub))
+                }),
+                schema: Schema::of::<C::Hub>(),
+            },
+            spoke: Side {
+                version: C::Spoke::version(&()).into_owned(),
+                leave: Box::new(move |spoke| {
+                    let (converter, panics) = &*to_hub;
+                    convert(spoke, panics, |spoke| converter.to_hub(spoke))
+                }),
+                schema: Schema::of::<C::Spoke>(),
+            },
         }
     }
-}
 
-impl Mapping {
-    /// The two sides, whose versions are `hub` and `spoke`.
-    pub fn sides<'a>(&'a self, hub: &'a str, spoke: &'a str) -> (Side<'a>, Side<'a>) {
-        (
-            Side {
-                version: hub,
-                leave: &self.to_spoke,
-                schema: &self.hub,
-            },
-            Side {
-                version: spoke,
-                leave: &self.to_hub,
-                schema: &self.spoke,
-            },
-        )
+    /// Converts the object in `text` from one of the two versions to the other.
+    ///
+    /// # Errors
+    ///
+    /// Why it cannot be converted to the hub, or is not an object.
+    pub fn convert(&self, text: &str, from: &Side, to: &Side) -> Result<String, String> {
+        let conversion = Conversion {
+            annotation: &self.kind.annotation(),
+            group: &self.kind.group,
+            from: &from.version,
+            to: &to.version,
+            forward: &from.leave,
+            backward: &to.leave,
+            errors: &|object| to.schema.errors(object),
+            is_read: from.version == self.hub.version,
+        };
+        conversion.convert(text)
     }
 }
 

@@ -3,6 +3,8 @@
 
 //! What it would take to parse a JSON text, measured without parsing it.
 
+use crate::reading::skeleton;
+
 /// Maximum nesting of objects and lists that is converted. `serde_json` parses at most 128 levels, and
 /// a conversion wraps fields into some levels of its own.
 pub(super) const DEEPEST: usize = 100;
@@ -23,9 +25,20 @@ const VALUE: usize = 32;
 pub(super) fn check<'a>(fields: impl IntoIterator<Item = &'a str>) -> Result<(), String> {
     let (mut depth, mut size) = (1, OBJECT);
     for field in fields {
-        let field = Measure::of(field);
-        depth = depth.max(1 + field.depth);
-        size += VALUE + field.size;
+        size += VALUE + field.len();
+        let mut open = 1_usize;
+        for (_, byte) in skeleton(field.as_bytes()) {
+            match byte {
+                b'{' | b'[' => {
+                    open += 1;
+                    depth = depth.max(open);
+                    size += if byte == b'{' { OBJECT } else { VALUE };
+                }
+                b'}' | b']' => open = open.saturating_sub(1),
+                b',' | b':' => size += VALUE,
+                _ => {}
+            }
+        }
     }
     if depth > DEEPEST {
         return Err(format!(
@@ -40,46 +53,4 @@ pub(super) fn check<'a>(fields: impl IntoIterator<Item = &'a str>) -> Result<(),
         ));
     }
     Ok(())
-}
-
-struct Measure {
-    depth: usize,
-    size: usize,
-}
-
-impl Measure {
-    fn of(text: &str) -> Self {
-        let (mut depth, mut deepest, mut size) = (0_usize, 0, text.len());
-        let mut bytes = text.bytes();
-        while let Some(byte) = bytes.next() {
-            match byte {
-                b'{' | b'[' => {
-                    depth += 1;
-                    deepest = deepest.max(depth);
-                    size += if byte == b'{' { OBJECT } else { VALUE };
-                }
-                b'}' | b']' => depth = depth.saturating_sub(1),
-                b',' | b':' => size += VALUE,
-                b'"' => skip_string(&mut bytes),
-                _ => {}
-            }
-        }
-        Self {
-            depth: deepest,
-            size,
-        }
-    }
-}
-
-/// Skips to the end of a string, of which `bytes` are what follows the opening quotation mark.
-fn skip_string(bytes: &mut std::str::Bytes<'_>) {
-    while let Some(byte) = bytes.next() {
-        match byte {
-            b'"' => return,
-            b'\\' => {
-                bytes.next();
-            }
-            _ => {}
-        }
-    }
 }

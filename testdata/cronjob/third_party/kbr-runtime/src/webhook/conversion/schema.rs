@@ -19,7 +19,7 @@ use serde::de::Error;
 use serde::{Deserialize, Deserializer};
 use serde_json::Value;
 
-use super::difference::escape;
+use crate::webhook::field::escape;
 
 /// The schema of one version, which is built when it is first needed, because that takes a while.
 pub(crate) struct Schema {
@@ -88,7 +88,9 @@ impl Check {
             }
             (Value::Object(fields), _) => {
                 for (name, value) in fields {
-                    if let Some(node) = node.field(name) {
+                    let listed = node.properties.get(name);
+                    // Otherwise it may be anything, or the API server prunes it.
+                    if let Some(node) = listed.or(node.additional_properties.as_deref()) {
                         self.below(&escape(name), node, value);
                     }
                 }
@@ -162,26 +164,23 @@ fn pattern<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Regex>, 
 impl Node {
     /// The schema of a type. If it has no schema that can be read, everything matches.
     fn read(crd: fn() -> CustomResourceDefinition) -> Self {
-        let read = || -> Option<Result<Self, serde_json::Error>> {
-            let version = crd().spec.versions.into_iter().next()?;
-            let schema = version.schema?.open_api_v3_schema?;
-            Some(serde_json::to_value(schema).and_then(Self::deserialize))
+        let read = || {
+            let version = crd().spec.versions.into_iter().next();
+            let schema = version.and_then(|version| version.schema?.open_api_v3_schema);
+            let schema = serde_json::to_value(schema.ok_or("the type has no schema")?);
+            let node = schema.and_then(Self::deserialize);
+            node.map_err(|error| error.to_string())
         };
         // `crd` panics for a type whose schema is not allowed in a CRD.
-        match catch_unwind(AssertUnwindSafe(read)) {
-            Ok(Some(Ok(node))) => node,
-            Ok(Some(Err(error))) => Self::none(&error.to_string()),
-            Ok(None) => Self::none("the type has no schema"),
-            Err(_) => Self::none("`crd` panicked"),
-        }
-    }
-
-    fn none(error: &str) -> Self {
-        tracing::warn!(
-            error,
-            "the schema of a type cannot be read: converted objects are not checked against it"
-        );
-        Self::default()
+        let read = catch_unwind(AssertUnwindSafe(read));
+        let read = read.unwrap_or_else(|_| Err("`crd` panicked".to_owned()));
+        read.unwrap_or_else(|error| {
+            tracing::warn!(
+                error,
+                "the schema of a type cannot be read: converted objects are not checked against it"
+            );
+            Self::default()
+        })
     }
 
     fn is_met(&self, value: &Value) -> bool {
@@ -203,18 +202,13 @@ impl Node {
             Value::Null | Value::Bool(_) => true,
         };
         let is_met = |node: &&Node| node.is_met(value);
+        let values = self.r#enum.as_ref();
         is_right
             && self.has_type(value)
-            && self.is_enumerated(value)
+            && values.is_none_or(|values| values.contains(value))
             && (self.any_of.is_empty() || self.any_of.iter().any(|node| is_met(&node)))
             && (self.one_of.is_empty() || self.one_of.iter().filter(is_met).count() == 1)
             && self.not.as_ref().is_none_or(|node| !node.is_met(value))
-    }
-
-    /// The schema of a field, unless the field may be anything, or the API server prunes it.
-    fn field(&self, name: &str) -> Option<&Node> {
-        let listed = self.properties.get(name);
-        listed.or(self.additional_properties.as_deref())
     }
 
     fn has_type(&self, value: &Value) -> bool {
@@ -233,11 +227,6 @@ impl Node {
             Some("object") => value.is_object(),
             _ => true,
         }
-    }
-
-    fn is_enumerated(&self, value: &Value) -> bool {
-        let values = self.r#enum.as_ref();
-        values.is_none_or(|values| values.contains(value))
     }
 
     fn is_in_range(&self, number: f64) -> bool {
@@ -270,8 +259,9 @@ impl Node {
                 let values = keys.iter().map(|key| item.get(key).map(Value::to_string));
                 values.collect::<Vec<_>>()
             })),
-            Some("set") => are_unique(items.iter().map(Value::to_string)),
-            _ if self.unique_items => are_unique(items.iter().map(Value::to_string)),
+            list_type if list_type == Some("set") || self.unique_items => {
+                are_unique(items.iter().map(Value::to_string))
+            }
             _ => true,
         }
     }

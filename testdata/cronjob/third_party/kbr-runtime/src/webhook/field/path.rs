@@ -70,7 +70,12 @@ fn steps(names: &str) -> String {
 }
 
 fn step(name: &str) -> String {
-    format!("/{}", name.replace('~', "~0").replace('/', "~1"))
+    format!("/{}", escape(name))
+}
+
+/// A name as it is written in a JSON pointer.
+pub(in crate::webhook) fn escape(name: &str) -> String {
+    name.replace('~', "~0").replace('/', "~1")
 }
 
 impl fmt::Display for FieldPath {

@@ -6,17 +6,16 @@
 use std::panic::AssertUnwindSafe;
 use std::time::Duration;
 
-use axum::body::Body;
-use axum::http::header::{CONTENT_TYPE, RETRY_AFTER};
-use axum::http::{HeaderValue, Method, Request, Response, StatusCode, Uri};
-use axum::response::IntoResponse;
-use futures::{FutureExt, StreamExt};
+use ::http::header::{CONTENT_TYPE, RETRY_AFTER};
+use ::http::{HeaderValue, Method, Request, StatusCode, Uri};
+use futures::{FutureExt, TryStreamExt};
+use http_body_util::BodyExt;
 use hyper::body::{Body as _, Incoming};
 use tokio::time::{Instant, timeout_at};
 
 use super::weight::{Parsing, weight};
-use crate::http_server::{LogLimit, Peer, Unavailable};
-use crate::logging::panic_message;
+use crate::http_server::{self, Answer, Peer, Unavailable};
+use crate::logging::{LogLimit, panic_message};
 use crate::webhook::conversion::measure::LARGEST;
 use crate::webhook::{Webhook, Webhooks};
 
@@ -44,15 +43,12 @@ pub(super) async fn respond(
     peer: &Peer,
     request: Request<Incoming>,
     patience: Duration,
-) -> Response<Body> {
+) -> Answer {
     let path = request.uri().path().to_owned();
     // The panic of a defaulter or validator has already been turned into a denial.
     let answering = AssertUnwindSafe(answer(webhooks, peer, request, patience));
     let (status, reason) = match answering.catch_unwind().await {
-        Ok(Ok(review)) => {
-            let json = HeaderValue::from_static(JSON);
-            return ([(CONTENT_TYPE, json)], review).into_response();
-        }
+        Ok(Ok(review)) => return http_server::answer(StatusCode::OK, JSON, review),
         Ok(Err(refusal)) => refusal,
         Err(payload) => {
             let message = panic_message(&*payload);
@@ -61,7 +57,7 @@ pub(super) async fn respond(
         }
     };
     log_refusal(webhooks, refusals, &path, status, &reason);
-    let mut response = (status, reason).into_response();
+    let mut response = http_server::text(status, reason);
     if status == StatusCode::SERVICE_UNAVAILABLE {
         // In seconds. The API server respects it.
         let headers = response.headers_mut();
@@ -133,26 +129,10 @@ async fn answer(
 /// How long the API server waits: the query says so, in Go's duration format.
 pub(super) fn timeout(uri: &Uri) -> Option<Duration> {
     let mut pairs = uri.query()?.split('&');
-    let mut text = pairs.find_map(|pair| pair.strip_prefix("timeout="))?;
-    let mut seconds = 0.0;
-    while !text.is_empty() {
-        let end = text.find(|char: char| !matches!(char, '0'..='9' | '.'))?;
-        let (number, rest) = text.split_at(end);
-        let end = rest.find(|char: char| char.is_ascii_digit());
-        let (unit, rest) = rest.split_at(end.unwrap_or(rest.len()));
-        let unit = match unit {
-            "h" => 3600.0,
-            "m" => 60.0,
-            "s" => 1.0,
-            "ms" => 1e-3,
-            "us" => 1e-6,
-            "ns" => 1e-9,
-            _ => return None,
-        };
-        seconds += number.parse::<f64>().ok()? * unit;
-        text = rest;
+    match pairs.find_map(|pair| pair.strip_prefix("timeout="))? {
+        "" => Some(Duration::ZERO),
+        text => crate::flags::duration(text).ok(),
     }
-    Duration::try_from_secs_f64(seconds).ok()
 }
 
 /// The webhook that `request` is for.
@@ -190,43 +170,42 @@ async fn read(body: Incoming, peer: &Peer, parsing: Parsing) -> Result<Vec<u8>, 
     hold(peer, least, length).await?;
     peer.receive();
     let mut review = Vec::with_capacity(length);
-    let mut chunks = Body::new(body).into_data_stream();
-    loop {
-        let chunk = tokio::select! {
-            chunk = chunks.next() => chunk,
-            () = peer.evicted() => {
-                let reason = "the review arrived too slowly and had to give way to others";
-                return Err((StatusCode::SERVICE_UNAVAILABLE, reason.to_owned()));
-            }
-        };
-        let Some(chunk) = chunk else {
-            break;
-        };
-        let chunk = chunk.map_err(|error| {
-            let reason = format!("the review did not arrive: {error}");
-            (StatusCode::BAD_REQUEST, reason)
-        })?;
-        review.extend_from_slice(&chunk);
-    }
+    let mut chunks = body.into_data_stream();
+    let receive = async {
+        while let Some(chunk) = chunks.try_next().await? {
+            review.extend_from_slice(&chunk);
+        }
+        Ok::<_, hyper::Error>(())
+    };
+    let received = tokio::select! {
+        received = receive => received,
+        () = peer.evicted() => {
+            let reason = "the review arrived too slowly and had to give way to others";
+            return Err((StatusCode::SERVICE_UNAVAILABLE, reason.to_owned()));
+        }
+    };
+    received.map_err(|error| {
+        let reason = format!("the review did not arrive: {error}");
+        (StatusCode::BAD_REQUEST, reason)
+    })?;
     peer.work();
     hold(peer, least + weight(&review, parsing), length).await?;
     Ok(review)
 }
 
 async fn hold(peer: &Peer, bytes: usize, length: usize) -> Result<(), Refusal> {
-    peer.hold(bytes)
-        .await
-        .map_err(|unavailable| match unavailable {
-            Unavailable::Never(most) => {
-                let reason = format!(
-                    "a review of {length} bytes may take {bytes} bytes of memory, \
+    let held = peer.hold(bytes).await;
+    held.map_err(|unavailable| match unavailable {
+        Unavailable::Never(most) => {
+            let reason = format!(
+                "a review of {length} bytes may take {bytes} bytes of memory, \
                  but only {most} bytes are available for reviews"
-                );
-                (StatusCode::PAYLOAD_TOO_LARGE, reason)
-            }
-            Unavailable::Now => {
-                let reason = "other reviews take all the memory available for reviews".to_owned();
-                (StatusCode::SERVICE_UNAVAILABLE, reason)
-            }
-        })
+            );
+            (StatusCode::PAYLOAD_TOO_LARGE, reason)
+        }
+        Unavailable::Now => {
+            let reason = "other reviews take all the memory available for reviews".to_owned();
+            (StatusCode::SERVICE_UNAVAILABLE, reason)
+        }
+    })
 }

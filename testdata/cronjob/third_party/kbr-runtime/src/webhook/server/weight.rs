@@ -3,6 +3,8 @@
 
 //! How much memory a review may take when it is parsed.
 
+use crate::reading::skeleton;
+
 /// How a review is parsed.
 #[derive(Clone, Copy)]
 pub(super) struct Parsing {
@@ -60,27 +62,16 @@ impl Open {
 
 /// The maximum bytes of memory that a JSON text takes when it is parsed, in addition to the text.
 pub(super) fn weight(json: &[u8], parsing: Parsing) -> usize {
-    let Parsing {
-        depth,
-        copies,
-        most,
-    } = parsing;
+    let (depth, copies) = (parsing.depth, parsing.copies);
     let (mut around, mut part, mut largest) = (0, 0, 0);
     let mut open: Vec<Open> = Vec::new();
     let mut deeper = 0_usize;
-    let mut is_text = false;
-    let mut bytes = json.iter().enumerate();
-    while let Some((at, byte)) = bytes.next() {
+    for (at, byte) in skeleton(json) {
         match byte {
-            b'"' => is_text = !is_text,
-            b'\\' if is_text => {
-                bytes.next();
-            }
-            _ if is_text => {}
             b'{' | b'[' if open.len() == DEEPEST => deeper += 1,
             b'{' | b'[' => open.push(Open {
                 start: at,
-                is_object: *byte == b'{',
+                is_object: byte == b'{',
                 commas: 0,
             }),
             b',' => {
@@ -98,7 +89,7 @@ pub(super) fn weight(json: &[u8], parsing: Parsing) -> usize {
                     part += cost;
                 }
                 if open.len() == depth {
-                    let parsed = part.min(most.saturating_mul(copies));
+                    let parsed = part.min(parsing.most.saturating_mul(copies));
                     largest = largest.max(parsed + copies * (at - closed.start));
                     around += ADDED;
                     part = 0;

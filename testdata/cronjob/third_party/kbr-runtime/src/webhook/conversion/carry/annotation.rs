@@ -9,63 +9,112 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
+use super::object::{Fields, Object};
 use crate::webhook::conversion::difference::{Difference, is_identity};
 
 /// Bytes that the API server allows in the annotations of a converted object, including their names.
 pub(super) const MOST: usize = 256 << 10;
 
 /// What to restore in each version when it is requested.
-pub(super) type Carried = BTreeMap<String, Note>;
+pub(super) type Carried<'a> = BTreeMap<String, Note<'a>>;
 
 /// What to restore in one version.
 #[derive(Serialize)]
 #[serde(untagged)]
-pub(super) enum Note {
+pub(super) enum Note<'a> {
     Fields(Vec<Difference>),
-    Whole(Whole),
+    Whole(Whole<'a>),
 }
 
 /// An object that could not be converted, without its metadata.
 #[derive(Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Whole {
+pub(super) struct Whole<'a> {
     /// The generation of the object and whether it was being deleted, at that time.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) generation: Option<i64>,
-    #[serde(default, skip_serializing_if = "is_false")]
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub(super) deleting: bool,
     /// Absent when they are too long.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(super) fields: Option<BTreeMap<String, Box<RawValue>>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) fields: Option<Fields<'a>>,
 }
 
-fn is_false(value: &bool) -> bool {
-    !value
+impl Object<'_> {
+    /// Removes the annotation and returns its content. An annotation that cannot be read stays where it
+    /// is.
+    pub(super) fn take(&mut self, annotation: &str) -> Option<Carried<'static>> {
+        let metadata = self.metadata.as_mut()?;
+        let carried = read(metadata.get("annotations")?.get(annotation)?);
+        if carried.is_some() {
+            remove(metadata, annotation);
+        } else {
+            let (namespace, name) = (self.text("namespace"), self.text("name"));
+            tracing::warn!(
+                annotation,
+                namespace,
+                name,
+                "ignored an annotation that holds no converted fields"
+            );
+        }
+        carried
+    }
+
+    /// The `annotations` of an object that has none, if the field exists nevertheless.
+    pub(super) fn empty_annotations(&self) -> Option<Value> {
+        let annotations = self.metadata.as_ref()?.get("annotations")?;
+        is_empty(annotations).then(|| annotations.clone())
+    }
+
+    /// Adds the annotation unless it is too long, and returns whether it was short enough. Adds nothing if
+    /// there is nothing to carry.
+    pub(super) fn put(&mut self, annotation: &str, carried: &Carried<'_>) -> bool {
+        let metadata = self.metadata.as_mut().and_then(Value::as_object_mut);
+        let Some(metadata) = metadata.filter(|_| !carried.is_empty()) else {
+            return true;
+        };
+        // Strings and lists of strings can always be written.
+        let text = serde_json::to_string(carried).unwrap_or_default();
+        let others = metadata.get("annotations").and_then(Value::as_object);
+        let others = others.into_iter().flatten();
+        let lengths = others
+            .filter(|(name, _)| *name != annotation)
+            .map(|(name, value)| name.len() + value.as_str().map_or(0, str::len));
+        let length = lengths.sum::<usize>() + annotation.len() + text.len();
+        let text = Value::String(text);
+        // An annotation that is nested too deeply could not be read again.
+        if length > MOST || read(&text).is_none() {
+            return false;
+        }
+        let annotations = metadata.entry("annotations").or_insert(Value::Null);
+        if annotations.is_null() {
+            *annotations = Value::Object(Map::new());
+        }
+        if let Value::Object(annotations) = annotations {
+            annotations.insert(annotation.to_owned(), text);
+        }
+        true
+    }
 }
 
-/// Removes the annotation and returns its content; `None` if there is no annotation that can be read.
-pub(super) fn take(metadata: &mut Map<String, Value>, annotation: &str) -> Option<Carried> {
-    let annotations = metadata.get_mut("annotations")?.as_object_mut()?;
-    let text = annotations.get(annotation)?;
-    let Some(carried) = read(text) else {
-        let text = |field| metadata.get(field).and_then(Value::as_str);
-        let (namespace, name) = (text("namespace"), text("name"));
-        tracing::warn!(
-            annotation,
-            namespace,
-            name,
-            "ignored an annotation that holds no converted fields"
-        );
-        return None;
+/// Removes the annotation, and `annotations` if there are no others.
+pub(super) fn remove(metadata: &mut Value, annotation: &str) {
+    let Some(metadata) = metadata.as_object_mut() else {
+        return;
     };
-    annotations.remove(annotation);
-    if annotations.is_empty() {
+    if let Some(Value::Object(annotations)) = metadata.get_mut("annotations") {
+        annotations.remove(annotation);
+    }
+    if metadata.get("annotations").is_some_and(is_empty) {
         metadata.remove("annotations");
     }
-    Some(carried)
 }
 
-fn read(text: &Value) -> Option<Carried> {
+fn is_empty(annotations: &Value) -> bool {
+    annotations.is_null() || annotations.as_object().is_some_and(Map::is_empty)
+}
+
+fn read(text: &Value) -> Option<Carried<'static>> {
     let notes: BTreeMap<String, &RawValue> = serde_json::from_str(text.as_str()?).ok()?;
     let notes = notes.into_iter();
     notes
@@ -73,52 +122,16 @@ fn read(text: &Value) -> Option<Carried> {
         .collect()
 }
 
-impl Note {
+impl Note<'static> {
     fn read(text: &str) -> Option<Self> {
         if text.starts_with('[') {
             let differences: Vec<Difference> = serde_json::from_str(text).ok()?;
             let are_valid = differences.iter().all(Difference::is_valid);
             return are_valid.then_some(Self::Fields(differences));
         }
-        let whole: Whole = serde_json::from_str(text).ok()?;
+        let whole: Whole<'_> = serde_json::from_str(text).ok()?;
         let mut names = whole.fields.iter().flat_map(BTreeMap::keys);
         let is_valid = !names.any(|name| is_identity(name));
         is_valid.then_some(Self::Whole(whole))
     }
-}
-
-/// The `annotations` of an object that has none, if the field exists nevertheless.
-pub(super) fn empty_annotations(metadata: &Map<String, Value>) -> Option<Value> {
-    let annotations = metadata.get("annotations")?;
-    let is_empty = |annotations: &Value| annotations.as_object().is_some_and(Map::is_empty);
-    (annotations.is_null() || is_empty(annotations)).then(|| annotations.clone())
-}
-
-/// Adds the annotation unless it is too long, and returns whether it was short enough. Adds nothing if
-/// there is nothing to carry.
-pub(super) fn put(metadata: &mut Map<String, Value>, annotation: &str, carried: &Carried) -> bool {
-    if carried.is_empty() {
-        return true;
-    }
-    // Strings and lists of strings can always be written.
-    let text = serde_json::to_string(carried).unwrap_or_default();
-    let others = metadata.get("annotations").and_then(Value::as_object);
-    let others = others.into_iter().flatten();
-    let lengths = others
-        .filter(|(name, _)| *name != annotation)
-        .map(|(name, value)| name.len() + value.as_str().map_or(0, str::len));
-    let length = lengths.sum::<usize>() + annotation.len() + text.len();
-    let text = Value::String(text);
-    // An annotation that is nested too deeply could not be read again.
-    if length > MOST || read(&text).is_none() {
-        return false;
-    }
-    let annotations = metadata.entry("annotations").or_insert(Value::Null);
-    if annotations.is_null() {
-        *annotations = Value::Object(Map::new());
-    }
-    if let Value::Object(annotations) = annotations {
-        annotations.insert(annotation.to_owned(), text);
-    }
-    true
 }

@@ -10,7 +10,6 @@ use serde::Serialize;
 use serde_json::value::{RawValue, to_raw_value};
 use serde_json::{Map, Value};
 
-use super::annotation::{self, Carried};
 use crate::webhook::conversion::difference::is_identity;
 use crate::webhook::conversion::measure;
 use crate::webhook::conversion::shallow::shallow;
@@ -58,9 +57,7 @@ impl<'a> Object<'a> {
     /// The whole object, parsed.
     pub(super) fn value(&self, api_version: &str) -> Result<Value, String> {
         self.check()?;
-        let parse =
-            |value: &RawValue| serde_json::from_str(value.get()).map_err(|error| error.to_string());
-        self.with_fields(api_version, parse)
+        self.with_fields(api_version, |value| serde_json::from_str(value.get()))
     }
 
     /// Checks whether the object can be parsed; the error says why not.
@@ -70,16 +67,15 @@ impl<'a> Object<'a> {
 
     /// The same, without values that are nested too deeply.
     pub(super) fn shallow(&self, api_version: &str) -> Result<Value, String> {
-        let parse =
-            |value: &RawValue| shallow(value, measure::DEEPEST).map_err(|error| error.to_string());
-        self.with_fields(api_version, parse)
+        self.with_fields(api_version, |value| shallow(value, measure::DEEPEST))
     }
 
     fn with_fields(
         &self,
         api_version: &str,
-        parse: impl Fn(&RawValue) -> Result<Value, String>,
+        parse: impl Fn(&RawValue) -> serde_json::Result<Value>,
     ) -> Result<Value, String> {
+        let parse = |value: &RawValue| parse(value).map_err(|error| error.to_string());
         let fields = self.fields.iter();
         let fields = fields.map(|(name, value)| Ok((name.clone(), parse(value)?)));
         let mut fields: Map<String, Value> = fields.collect::<Result<_, String>>()?;
@@ -121,10 +117,6 @@ impl<'a> Object<'a> {
         serde_json::to_string(&written).map_err(|error| error.to_string())
     }
 
-    fn metadata(&mut self) -> Option<&mut Map<String, Value>> {
-        self.metadata.as_mut()?.as_object_mut()
-    }
-
     /// The text of a field of the metadata.
     pub(super) fn text(&self, field: &str) -> Option<&str> {
         self.metadata.as_ref()?.get(field)?.as_str()
@@ -142,24 +134,5 @@ impl<'a> Object<'a> {
 
     pub(super) fn is_deleting(&self) -> bool {
         self.text("deletionTimestamp").is_some()
-    }
-
-    /// The `annotations`, if the field exists but is empty.
-    pub(super) fn empty_annotations(&self) -> Option<Value> {
-        annotation::empty_annotations(self.metadata.as_ref()?.as_object()?)
-    }
-
-    /// Removes the annotation and returns its content. An annotation that cannot be read stays where it
-    /// is.
-    pub(super) fn take(&mut self, annotation: &str) -> Carried {
-        self.metadata()
-            .and_then(|metadata| annotation::take(metadata, annotation))
-            .unwrap_or_default()
-    }
-
-    /// Adds the annotation unless it is too long, and returns whether it was short enough.
-    pub(super) fn put(&mut self, annotation: &str, carried: &Carried) -> bool {
-        self.metadata()
-            .is_none_or(|metadata| annotation::put(metadata, annotation, carried))
     }
 }

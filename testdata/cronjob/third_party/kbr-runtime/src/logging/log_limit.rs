@@ -5,18 +5,22 @@
 
 use std::collections::HashMap;
 use std::hash::Hash;
-use std::sync::{Mutex, PoisonError};
+use std::sync::Mutex;
 use std::time::Duration;
 
 use tokio::time::Instant;
+
+use crate::cache::lock;
 
 /// The time between two lines about the same.
 const QUIET: Duration = Duration::from_secs(60);
 
 /// Lets one line a minute pass about each `T`. It remembers every `T`: there must be only a few.
+#[derive(Debug, Default)]
 pub(crate) struct LogLimit<T>(Mutex<HashMap<T, Last>>);
 
 /// The last line that passed, and how many did not since then.
+#[derive(Debug)]
 struct Last {
     at: Instant,
     held_back: u64,
@@ -25,26 +29,18 @@ struct Last {
 impl<T: Eq + Hash> LogLimit<T> {
     /// Whether a line about `what` may be logged at `now`; if so, returns how many were held back before.
     pub(crate) fn pass(&self, what: T, now: Instant) -> Option<u64> {
-        let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let held_back = match all.get_mut(&what) {
-            Some(last) if now.duration_since(last.at) < QUIET => {
-                last.held_back += 1;
-                return None;
-            }
-            Some(last) => last.held_back,
-            None => 0,
-        };
-        let last = Last {
+        let mut all = lock(&self.0);
+        if let Some(last) = all.get_mut(&what)
+            && now.duration_since(last.at) < QUIET
+        {
+            last.held_back += 1;
+            return None;
+        }
+        let new = Last {
             at: now,
             held_back: 0,
         };
-        all.insert(what, last);
-        Some(held_back)
-    }
-}
-
-impl<T> Default for LogLimit<T> {
-    fn default() -> Self {
-        Self(Mutex::default())
+        let last = all.insert(what, new);
+        Some(last.map_or(0, |last| last.held_back))
     }
 }

@@ -1,0 +1,143 @@
+// Copyright The kbr authors
+// SPDX-License-Identifier: Apache-2.0
+
+//! When controllers and tasks start and end: some at once, the others while this process leads.
+
+use std::future::pending;
+use std::pin::{Pin, pin};
+use std::time::Duration;
+
+use tokio::task::JoinSet;
+use tokio::time::sleep;
+use tokio_util::sync::CancellationToken;
+
+use super::Task;
+use crate::ManagerError;
+use crate::api_server::ApiServer;
+use crate::chain::chain;
+use crate::controller::Prepared;
+use crate::election::Election;
+use crate::running::Running;
+
+/// The part of the grace period after which no answer of the API server is waited for. The rest is for what
+/// reconciles do after the error.
+const LAST_ANSWER: f64 = 0.9;
+
+/// Runs the controllers while this process leads.
+pub(super) struct Lead {
+    /// Without an election, this process leads.
+    pub(super) election: Option<Election>,
+    pub(super) server: ApiServer,
+    pub(super) stop: CancellationToken,
+    pub(super) grace: Duration,
+    pub(super) running: Running,
+    /// Fills caches until everything has ended.
+    pub(super) watching: JoinSet<()>,
+}
+
+impl Lead {
+    /// Runs `controllers` and `tasks`, at once or once this process leads, until the stop or until a controller or one
+    /// of the `others` ends. Also returns the election that may be left: nothing that needs the Lease runs any more.
+    pub(super) async fn run(
+        mut self,
+        mut controllers: Vec<Prepared>,
+        tasks: Vec<Task>,
+        others: impl Future<Output = ManagerError>,
+    ) -> (Result<(), ManagerError>, Option<Election>) {
+        let mut others = pin!(others);
+        for controller in controllers.iter_mut().filter(|one| one.is_warm) {
+            self.watching.extend(controller.watch.take());
+        }
+        let (leading, always) = controllers.into_iter().partition(|one| one.needs_leader);
+        let (leading_tasks, tasks) = tasks.into_iter().partition(|task| task.needs_lead);
+        self.start(always, tasks);
+        let mut election = self.election.take();
+        if let Some(candidate) = &mut election {
+            let outcome = tokio::select! {
+                biased;
+                outcome = self.ended(others.as_mut()) => Some(outcome),
+                won = candidate.won() => match won {
+                    Ok(()) => None,
+                    Err(error) => {
+                        // There is no Lease to release.
+                        election = None;
+                        Some(Err(error))
+                    }
+                },
+            };
+            if let Some(outcome) = outcome {
+                let (outcome, _) = self.finish(outcome).await;
+                return (outcome, election);
+            }
+        }
+        self.start(leading, leading_tasks);
+        let finished = async {
+            let outcome = self.ended(others).await;
+            self.finish(outcome).await
+        };
+        let lost = async {
+            match &mut election {
+                Some(election) => election.lost().await,
+                None => pending().await,
+            }
+        };
+        let (outcome, is_finished) = tokio::select! {
+            finished = finished => finished,
+            // Everything that is running is dropped at its current `await`.
+            error = lost => return (Err(error), None),
+        };
+        // What has not ended may still write, so the Lease must then expire.
+        (outcome, election.filter(|_| is_finished))
+    }
+
+    fn start(&mut self, controllers: Vec<Prepared>, tasks: Vec<Task>) {
+        for task in tasks {
+            tracing::info!(task = task.name, "starting the task");
+            self.running.spawn_task(task.name, task.run);
+        }
+        for controller in controllers {
+            tracing::info!(controller = controller.name, "starting");
+            self.watching.extend(controller.watch);
+            self.running.spawn(controller.name, controller.work);
+        }
+    }
+
+    /// Waits until the stop, or until something ends that should not.
+    async fn ended(
+        &mut self,
+        others: Pin<&mut impl Future<Output = ManagerError>>,
+    ) -> Result<(), ManagerError> {
+        tokio::select! {
+            // A controller that ends because of the stop has not ended by itself.
+            biased;
+            () = self.stop.cancelled() => Ok(()),
+            error = self.running.ended() => Err(error),
+            error = others => Err(error),
+        }
+    }
+
+    /// Stops what runs and waits for it within the grace period, at whose end nothing waits for the API server any
+    /// more. Returns the first error, and whether everything has ended.
+    async fn finish(
+        &mut self,
+        outcome: Result<(), ManagerError>,
+    ) -> (Result<(), ManagerError>, bool) {
+        self.stop.cancel();
+        let running = std::mem::take(&mut self.running);
+        let give_up = async {
+            sleep(self.grace.mul_f64(LAST_ANSWER)).await;
+            self.server.give_up();
+            pending().await
+        };
+        let finished = tokio::select! {
+            finished = running.finish(self.grace) => finished,
+            never = give_up => never,
+        };
+        // `outcome` is the cause, or has hidden it until now.
+        if let (Err(_), Err(error)) = (&outcome, &finished) {
+            tracing::error!(error = chain(error), "the manager did not end in time");
+        }
+        let is_finished = finished.is_ok();
+        (outcome.and(finished), is_finished)
+    }
+}
