@@ -14,7 +14,8 @@ use crate::reading;
 /// It is meant for a [`Converter`](crate::webhook::Converter), whose two types have most fields in
 /// common. A field is copied if it has the same name in JSON and its value fits the type of `target`.
 /// If a structure does not fit as a whole, those of its fields that fit are copied; a list is copied as
-/// a whole or not at all. All other fields of `target` stay as they are.
+/// a whole or not at all. All other fields of `target` stay as they are, except that one which is not in its
+/// JSON, such as a field with `#[serde(skip)]`, gets its default.
 ///
 /// ```
 /// use kbr_runtime::webhook::copy_fields;
@@ -46,8 +47,9 @@ where
 
 /// A target on which fields are overlaid.
 struct Copy<'a, T> {
+    /// The target as JSON.
     fields: Value,
-    /// What `fields` are read as.
+    /// The same, read from `fields`.
     target: &'a mut T,
 }
 
@@ -91,7 +93,7 @@ impl<T: DeserializeOwned> Copy<'_, T> {
     }
 }
 
-/// The object at `path`, which is created if there is none.
+/// The object at `path`, which is created where there is nothing or null.
 fn object_at<'a>(value: &'a mut Value, path: &[String]) -> Option<&'a mut Map<String, Value>> {
     let mut fields = value.as_object_mut()?;
     for name in path {
