@@ -10,15 +10,19 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use rustls::ServerConfig;
 use rustls::crypto::ring;
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
-use rustls::server::{ClientHello, NoServerSessionStorage, ResolvesServerCert};
+use rustls::server::danger::ClientCertVerifier;
+use rustls::server::{
+    ClientHello, NoServerSessionStorage, ResolvesServerCert, WebPkiClientVerifier,
+};
 use rustls::sign::CertifiedKey;
+use rustls::{RootCertStore, ServerConfig};
 use tokio_rustls::TlsAcceptor;
 
 use crate::cache::lock;
+use crate::chain::chain;
 use crate::metrics::Reads;
 
 /// How often the files are read. They are small, and held in memory if the kubelet mounts them.
@@ -54,16 +58,19 @@ impl Certificate {
         Ok(Self(Arc::new(Mutex::new(Ok(Arc::new(loaded))))))
     }
 
-    /// The TLS configuration for HTTPS over HTTP/1.1 with this certificate.
+    /// The TLS configuration for HTTPS over HTTP/1.1 with this certificate, for all clients, or those that `clients` accepts.
     ///
     /// # Errors
     ///
     /// When ring has no cipher for TLS.
-    pub(crate) fn tls(self) -> Result<TlsAcceptor, rustls::Error> {
-        let mut config = ServerConfig::builder_with_provider(Arc::new(ring::default_provider()))
-            .with_safe_default_protocol_versions()?
-            .with_no_client_auth()
-            .with_cert_resolver(Arc::new(self));
+    pub(crate) fn tls(self, clients: Option<Clients>) -> Result<TlsAcceptor, rustls::Error> {
+        let config = ServerConfig::builder_with_provider(Arc::new(ring::default_provider()))
+            .with_safe_default_protocol_versions()?;
+        let config = match clients {
+            Some(clients) => config.with_client_cert_verifier(clients),
+            None => config.with_no_client_auth(),
+        };
+        let mut config = config.with_cert_resolver(Arc::new(self));
         config.alpn_protocols = vec![b"http/1.1".to_vec()];
         // The API server does not resume sessions. A client that does would keep using an old
         // certificate.
@@ -77,6 +84,28 @@ impl ResolvesServerCert for Certificate {
     fn resolve(&self, _hello: ClientHello<'_>) -> Option<Arc<CertifiedKey>> {
         lock(&self.0).as_ref().ok().cloned()
     }
+}
+
+/// The clients that a server accepts.
+pub(crate) type Clients = Arc<dyn ClientCertVerifier>;
+
+/// Accepts clients with a certificate of one of the authorities in the PEM file `path`, and no others.
+///
+/// # Errors
+///
+/// What is wrong with the file.
+pub(crate) fn clients_of(path: &Path) -> Result<Clients, String> {
+    let read = || -> Result<RootCertStore, Box<dyn std::error::Error>> {
+        let mut authorities = RootCertStore::empty();
+        for authority in CertificateDer::pem_file_iter(path)? {
+            authorities.add(authority?)?;
+        }
+        Ok(authorities)
+    };
+    let authorities = read().map_err(|error| chain(&*error))?;
+    let provider = Arc::new(ring::default_provider());
+    let clients = WebPkiClientVerifier::builder_with_provider(Arc::new(authorities), provider);
+    clients.build().map_err(|error| error.to_string())
 }
 
 /// The files of a certificate.

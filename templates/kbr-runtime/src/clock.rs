@@ -54,6 +54,11 @@ impl Clock {
         }
     }
 
+    /// Whether this is the system clock.
+    pub(crate) fn is_system(&self) -> bool {
+        self.0.is_none()
+    }
+
     /// Yields an item each time a [`ClockSetter`] sets this clock, and none for the system clock.
     ///
     /// Pass it to [`Controller::reconcile_all_on`](crate::Controller::reconcile_all_on): an object that

@@ -9,7 +9,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use clap::{ArgAction, Args, Command, FromArgMatches, ValueEnum};
+use clap::{ArgAction, Args, Command, FromArgMatches, ValueEnum, value_parser};
 use k8s_openapi::jiff::SignedDuration;
 use tracing_subscriber::filter::LevelFilter;
 
@@ -136,11 +136,25 @@ pub struct Flags {
     #[arg(long, value_name = "PORT", default_value_t = 9443)]
     pub webhook_port: u16,
 
+    /// File with the certificates of authorities, in PEM: webhooks answer only clients with a certificate of one of
+    /// them, such as an API server that has one in its admission configuration. It is read once, at the start.
+    #[arg(long, value_name = "FILE")]
+    pub webhook_client_ca: Option<PathBuf>,
+
+    /// Memory in MiB that all reviews may hold together. The rest of a process takes up to 45 MiB and what its
+    /// caches hold, and a third of what is freed stays with the allocator: raise the memory limit of the Deployment
+    /// by 4/3 of what you add.
+    #[arg(long, value_name = "MIB", default_value_t = WEBHOOK_MEMORY, value_parser = value_parser!(u16).range(16..))]
+    pub webhook_memory: u16,
+
     /// The namespaces that [`Manager::namespaces`](crate::Manager::namespaces) returns. There is no flag
     /// for them: parsed flags take them from `$WATCH_NAMESPACE`, separated by commas.
     #[arg(skip = namespaces::of_environment())]
     pub watch_namespace: Vec<String>,
 }
+
+/// The default of `--webhook-memory`. The scaffolded Deployment allows 128 MiB.
+pub(crate) const WEBHOOK_MEMORY: u16 = 40;
 
 /// The names of certificate and key in a Secret of type `kubernetes.io/tls`.
 const CERTIFICATE: &str = "tls.crt";

@@ -32,7 +32,7 @@ use tokio_rustls::TlsAcceptor;
 use tokio_util::sync::{CancellationToken, DropGuard};
 
 use crate::ManagerError;
-use crate::certificate::{Certificate, Files};
+use crate::certificate::{Certificate, Clients, Files};
 use crate::chain::chain;
 use crate::logging::LogLimit;
 use crate::thread::Thread;
@@ -150,11 +150,20 @@ impl Server {
     }
 }
 
+/// What a server needs for HTTPS.
+pub(crate) struct Tls {
+    pub(crate) certificate: Certificate,
+    /// Followed, if the certificate is from files.
+    pub(crate) files: Option<Files>,
+    /// `None`: all.
+    pub(crate) clients: Option<Clients>,
+}
+
 /// Answers requests with `respond` until `stop`, then finishes the open ones. Serves HTTPS if there is a
 /// certificate, and follows its files. Returns why it has ended.
 pub(crate) async fn serve<R, F>(
     listener: TcpListener,
-    certificate: Option<(Certificate, Option<Files>)>,
+    tls: Option<Tls>,
     limits: Limits,
     stop: CancellationToken,
     respond: R,
@@ -163,11 +172,15 @@ where
     R: Fn(Arc<Peer>, Request<Incoming>) -> F + Send + Sync + 'static,
     F: Future<Output = Answer> + Send + 'static,
 {
-    let (certificate, files) = certificate.unzip();
+    let (certificate, files) = tls
+        .map(|tls| ((tls.certificate, tls.clients), tls.files))
+        .unzip();
     let begin = || {
         listener.set_nonblocking(true)?;
         let listener = tokio::net::TcpListener::from_std(listener)?;
-        let tls = certificate.map(Certificate::tls).transpose();
+        let tls = certificate
+            .map(|(certificate, clients)| certificate.tls(clients))
+            .transpose();
         Ok::<_, io::Error>((listener, tls.map_err(io::Error::other)?))
     };
     let (listener, tls) = match begin() {

@@ -162,6 +162,33 @@ async fn a_refused_request_is_not_retried() {
 }
 
 #[tokio::test]
+async fn the_time_of_the_api_server_is_that_of_its_latest_answer() {
+    let (address, _) = serve(|_, request| {
+        Some(match request {
+            0 => OK,
+            1 => {
+                "HTTP/1.1 200 OK\r\ndate: Wed, 21 Oct 2015 07:28:00 GMT\r\ncontent-length: 2\r\n\r\nok"
+            }
+            _ => "HTTP/1.1 200 OK\r\ndate: soon\r\ncontent-length: 2\r\n\r\nok",
+        })
+    });
+    let server = of(address);
+    let client = server.client().unwrap();
+    ask(&client).await.unwrap();
+    assert_eq!(server.time(), None);
+
+    for _ in 0..2 {
+        ask(&client).await.unwrap();
+        sleep(DEADLINE).await;
+    }
+
+    let date: Timestamp = "2015-10-21T07:28:00Z".parse().unwrap();
+    let passed = server.time().unwrap().duration_since(date);
+    assert!(passed >= SignedDuration::from_millis(600), "{passed}");
+    assert!(passed < SignedDuration::from_mins(1), "{passed}");
+}
+
+#[tokio::test]
 async fn a_response_from_a_gateway_is_not_an_answer() {
     let (address, _) = serve(|_, _| {
         Some("HTTP/1.1 503 Unavailable\r\ncontent-type: text/html\r\ncontent-length: 2\r\n\r\n<>")

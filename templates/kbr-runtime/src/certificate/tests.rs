@@ -25,6 +25,14 @@ impl Pair {
             key: made.signing_key.serialize_pem(),
         }
     }
+
+    pub(crate) fn pem(&self) -> &str {
+        &self.certificate
+    }
+
+    pub(crate) fn private(&self) -> PrivateKeyDer<'static> {
+        PrivateKeyDer::from_pem_slice(self.key.as_bytes()).unwrap()
+    }
 }
 
 /// A mounted Secret: links to files in the folder to which the link `..data` points.

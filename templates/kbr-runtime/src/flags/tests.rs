@@ -50,6 +50,8 @@ fn reads_every_flag() {
         "--webhook-cert-key=a.key",
         "--webhook-host=127.0.0.1",
         "--webhook-port=8443",
+        "--webhook-client-ca=/tmp/ca.crt",
+        "--webhook-memory=64",
     ])
     .unwrap();
 
@@ -79,6 +81,9 @@ fn reads_every_flag() {
     assert_eq!(flags.webhook_cert_key, "a.key");
     assert_eq!(flags.webhook_host, "127.0.0.1");
     assert_eq!(flags.webhook_port, 8443);
+    let authorities = Some(PathBuf::from("/tmp/ca.crt"));
+    assert_eq!(flags.webhook_client_ca, authorities);
+    assert_eq!(flags.webhook_memory, 64);
 }
 
 #[test]
@@ -92,6 +97,7 @@ fn refuses_invalid_values() {
         "--graceful-shutdown-timeout=soon",
         "--graceful-shutdown-timeout=-5s",
         "--webhook-port=https",
+        "--webhook-memory=15",
     ] {
         assert!(parse(&[argument]).is_err(), "{argument}");
     }

@@ -55,6 +55,7 @@ pub(crate) fn hand<K: Cached>(cache: Cache<K>, client: Client) -> Hand<K> {
         recorder: Recorder::new(client.clone(), "test".into()),
         client,
         clock: Clock::system(),
+        server: ApiServer::new(kube::Config::new("http://127.0.0.1:1".parse().unwrap())),
         cache,
         caches: HashMap::new(),
         applied: Arc::default(),

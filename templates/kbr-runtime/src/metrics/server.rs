@@ -18,7 +18,7 @@ use super::access::Access;
 #[cfg(feature = "native-histograms")]
 use super::native;
 use crate::certificate::{Certificate, Files};
-use crate::http_server::{self, Answer, Limits, Server, answer, refused_method, text};
+use crate::http_server::{self, Answer, Limits, Server, Tls, answer, refused_method, text};
 use crate::logging;
 use crate::{Flags, ManagerError};
 
@@ -55,10 +55,10 @@ pub(crate) fn start(
     let Some(listener) = flags.metrics_bind_address.open(WHAT)? else {
         return Ok(Server::default());
     };
-    let (mut certificate, mut access) = (None, None);
+    let (mut tls, mut access) = (None, None);
     if flags.metrics_secure {
         access = Some(Access::new(config.clone()).map_err(ManagerError::Client)?);
-        certificate = Some(self::certificate(flags, metrics)?);
+        tls = Some(certificate(flags, metrics)?);
     }
     let address = listener.local_addr().ok().map(display);
     tracing::info!(address, secure = access.is_some(), "serving metrics");
@@ -69,22 +69,24 @@ pub(crate) fn start(
         async move { pages.respond(request).await }
     };
     Server::start("metrics", LIMITS, |stop| {
-        http_server::serve(listener, certificate, LIMITS, stop, respond)
+        http_server::serve(listener, tls, LIMITS, stop, respond)
     })
 }
 
 /// The certificate, and its files unless it was generated here.
-fn certificate(
-    flags: &Flags,
-    metrics: &Metrics,
-) -> Result<(Certificate, Option<Files>), ManagerError> {
+fn certificate(flags: &Flags, metrics: &Metrics) -> Result<Tls, ManagerError> {
+    let tls = |certificate, files| Tls {
+        certificate,
+        files,
+        clients: None,
+    };
     let wrong = |flag, problem| ManagerError::Flag { flag, problem };
     let Some(folder) = &flags.metrics_cert_path else {
         let generated = Certificate::self_signed().map_err(|error| {
             let problem = format!("needs a certificate, and none could be generated: {error}");
             wrong("--metrics-secure", problem)
         })?;
-        return Ok((generated, None));
+        return Ok(tls(generated, None));
     };
     let (name, key) = (&*flags.metrics_cert_name, &*flags.metrics_cert_key);
     let place = folder.display();
@@ -110,7 +112,7 @@ fn certificate(
         let problem = format!("has no usable certificate: {reason}");
         return Err(wrong("--metrics-cert-path", problem));
     }
-    Ok((certificate, Some(files)))
+    Ok(tls(certificate, Some(files)))
 }
 
 /// The pages that are served.

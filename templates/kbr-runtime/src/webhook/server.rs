@@ -16,8 +16,9 @@ use tokio_util::sync::CancellationToken;
 use tracing::field::display;
 
 use super::Webhooks;
-use crate::certificate::{Certificate, Files};
-use crate::http_server::{self, Peer};
+use crate::certificate::{Certificate, Files, clients_of};
+use crate::flags::WEBHOOK_MEMORY;
+use crate::http_server::{self, Peer, Tls};
 use crate::metrics::{Metrics, WebhookCounts as Counts};
 use crate::{BindAddress, Flags, ManagerError};
 
@@ -36,16 +37,11 @@ struct Limits {
     review: Duration,
 }
 
-/// Bytes that all reviews may hold together. The scaffolded Deployment allows 128 MiB. The rest of the
-/// process takes 30 MiB, this many connections take up to 15 MiB in the worst case, and the allocator
-/// keeps a third of what is freed.
-const MEMORY: usize = 40 << 20;
-
 const LIMITS: Limits = Limits {
     server: http_server::Limits {
         // API servers have one connection for each review in progress, and keep a few dozen open.
         connections: 500,
-        memory: MEMORY,
+        memory: (WEBHOOK_MEMORY as usize) << 20,
         reserve: 8 << 20,
         handshake: Duration::from_secs(10),
         // The API server closes idle connections after 90 seconds; if this were less, it could send a
@@ -70,7 +66,9 @@ impl Server {
         metrics: &Metrics,
     ) -> Result<Self, ManagerError> {
         let enabled = std::env::var("ENABLE_WEBHOOKS").ok();
-        Self::start_if(enabled.as_deref(), flags, webhooks, metrics, LIMITS)
+        let mut limits = LIMITS;
+        limits.server.memory = usize::from(flags.webhook_memory) << 20;
+        Self::start_if(enabled.as_deref(), flags, webhooks, metrics, limits)
     }
 
     fn start_if(
@@ -97,14 +95,24 @@ impl Server {
         };
         let names = (&*flags.webhook_cert_name, &*flags.webhook_cert_key);
         let files = Files::new("webhooks", folder, names, metrics.reads());
-        let certificate = Some(files.certificate());
+        let clients = flags.webhook_client_ca.as_deref().map(clients_of);
+        let clients = clients.transpose().map_err(|problem| ManagerError::Flag {
+            flag: "--webhook-client-ca",
+            problem: format!("must be a file with certificates in PEM: {problem}"),
+        })?;
+        let certificate = files.certificate();
+        let tls = Tls {
+            certificate: certificate.clone(),
+            files: Some(files),
+            clients,
+        };
         let counts = metrics.webhooks().at(webhooks.paths());
         let server = http_server::Server::start("webhooks", limits.server, |stop| {
-            run(listener, (webhooks, counts), files, stop, limits)
+            run(listener, (webhooks, counts), tls, stop, limits)
         })?;
         Ok(Self {
             server,
-            certificate,
+            certificate: Some(certificate),
         })
     }
 
@@ -143,7 +151,7 @@ fn listen(flags: &Flags) -> Result<Option<TcpListener>, ManagerError> {
 async fn run(
     listener: TcpListener,
     (webhooks, counts): (Webhooks, Counts),
-    files: Files,
+    tls: Tls,
     stop: CancellationToken,
     limits: Limits,
 ) -> String {
@@ -162,8 +170,7 @@ async fn run(
             answer
         }
     };
-    let certificate = Some((files.certificate(), Some(files)));
-    http_server::serve(listener, certificate, limits.server, stop, respond).await
+    http_server::serve(listener, Some(tls), limits.server, stop, respond).await
 }
 
 #[cfg(test)]

@@ -149,7 +149,11 @@ async fn reconcile(object: Handle<Object>) -> Result<Action, Error> {
     }
     // 2. List its Jobs: the active, the succeeded and the failed.
     let jobs = Jobs::from(object.owned::<Job>()?);
-    let now = object.now();
+    let time = || decision::time(&object, object.now(), object.server_time());
+    let now = time();
+    if decision::is_future(now, object.now()) {
+        tracing::warn!("the clock of this machine is behind: the API server's time counts");
+    }
     // 3. 4. 5. Decide which Jobs exceed the history limits, whether the CronJob is suspended, and
     // which run is due.
     let decision = decide(&object, &jobs, now);
@@ -177,7 +181,7 @@ async fn reconcile(object: Handle<Object>) -> Result<Action, Error> {
     report(&object, &status, &outcome).await?;
     outcome.job?;
     // 7. Requeue for the next run; a change to a Job triggers a reconcile sooner.
-    let wait = decision::wait(&outcome.run, decision.next, object.now());
+    let wait = decision::wait(&outcome.run, decision.next, time());
     Ok(wait.map_or_else(Action::await_change, Action::requeue))
 }
 

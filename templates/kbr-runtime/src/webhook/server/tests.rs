@@ -10,7 +10,7 @@ use crate::certificate::tests::{Mount, Pair};
 use crate::logging::tests::logged;
 use crate::webhook::tests::{MUTATE, VALIDATE, cron_job, review, webhooks};
 use serde_json::Value;
-use served::{Served, connect, flags, request, trusting};
+use served::{Served, connect, flags, request, trusting, trusting_as};
 use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -47,6 +47,42 @@ fn answers_reviews() {
     let answer = served.post(&format!("{VALIDATE}?timeout=10s"), &creation("bad"));
     assert!(answer.starts_with("HTTP/1.1 200"), "{answer}");
     assert!(answer.contains(r#""allowed":false"#), "{answer}");
+}
+
+#[test]
+fn only_clients_of_the_authority_are_answered_if_there_is_one() {
+    let (mut mount, server, client, stranger) =
+        (Mount::new(), Pair::new(), Pair::new(), Pair::new());
+    mount.swap(&server);
+    let file = mount.folder.join("clients.crt");
+    let flags = Flags {
+        webhook_client_ca: Some(file.clone()),
+        ..flags(&mount)
+    };
+    let start = || Server::start_if(None, &flags, webhooks(), &Metrics::new(), LIMITS);
+    for wrong in [None, Some(""), Some("no certificate")] {
+        if let Some(wrong) = wrong {
+            std::fs::write(&file, wrong).unwrap();
+        }
+        let error = start().err().unwrap().to_string();
+        let expected = "`--webhook-client-ca` must be a file with certificates in PEM: ";
+        assert!(error.starts_with(expected), "{error}");
+    }
+    std::fs::write(&file, client.pem()).unwrap();
+    let running = start().unwrap();
+
+    let ask = |client: Option<&Pair>| {
+        let config = trusting_as([&server], client);
+        let stream = TcpStream::connect(("127.0.0.1", flags.webhook_port)).unwrap();
+        let mut stream = connect(stream, config)?;
+        let head = format!("POST {MUTATE} HTTP/1.1\r\ncontent-type: application/json");
+        request(&mut stream, &head, creation("a").to_string().as_bytes())
+    };
+    assert!(ask(None).is_err());
+    assert!(ask(Some(&stranger)).is_err());
+    let answer = ask(Some(&client)).unwrap();
+    assert!(answer.starts_with("HTTP/1.1 200"), "{answer}");
+    Runtime::new().unwrap().block_on(running.stop());
 }
 
 #[test]
@@ -328,7 +364,12 @@ fn a_client_that_refuses_the_certificate_is_logged() {
         refused
     });
     let lines = crate::logging::tests::logged("warn".into(), || {
-        let server = run(listener, (webhooks(), counts), files, stop, LIMITS);
+        let tls = Tls {
+            certificate: files.certificate(),
+            files: Some(files),
+            clients: None,
+        };
+        let server = run(listener, (webhooks(), counts), tls, stop, LIMITS);
         // Only the log of this thread is captured.
         let mut own = tokio::runtime::Builder::new_current_thread();
         own.enable_all().build().unwrap().block_on(server);

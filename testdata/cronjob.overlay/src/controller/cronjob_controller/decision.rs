@@ -84,6 +84,15 @@ pub fn decide(cronjob: &CronJob, jobs: &Jobs, now: Timestamp) -> Decision {
     }
 }
 
+/// The time that counts: that of `clock`, this machine's, unless the latest run is recorded for later and that is past
+/// by the `server`'s clock. Then this clock is behind, and would start runs again that have had theirs.
+pub fn time(cronjob: &CronJob, clock: Timestamp, server: Option<Timestamp>) -> Timestamp {
+    let is_behind = |server: &Timestamp| {
+        recorded(cronjob).is_some_and(|run| is_future(run, clock) && !is_future(run, *server))
+    };
+    server.filter(is_behind).unwrap_or(clock)
+}
+
 /// How long to wait after `run` before the next decision; `None` if only a change calls for one.
 pub fn wait(run: &Run, next: Option<Timestamp>, now: Timestamp) -> Option<Duration> {
     if let Run::Suspended | Run::BadSchedule(_) = run {

@@ -23,8 +23,10 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 
 use futures::future::BoxFuture;
-use http::header::{CONTENT_TYPE, UPGRADE};
-use http::{Request, Response, StatusCode};
+use http::header::{CONTENT_TYPE, DATE, UPGRADE};
+use http::{HeaderMap, Request, Response, StatusCode};
+use k8s_openapi::jiff::fmt::rfc2822;
+use k8s_openapi::jiff::{SignedDuration, Timestamp};
 use kube::client::{AuthError, Body, ClientBuilder, DynBody};
 use kube::{Client, Config};
 use tokio::sync::watch;
@@ -95,6 +97,8 @@ struct State {
     generation: u64,
     /// When the latest response, or part of one, arrived.
     last_answer: Option<Instant>,
+    /// The time of the API server's clock in the latest response that had it, and when that arrived.
+    date: Option<(Timestamp, Instant)>,
     /// When the first response arrived, or the first one after the last outage.
     answers_since: Option<Instant>,
     /// Since when requests have not been answered, and the latest reason.
@@ -182,6 +186,13 @@ impl ApiServer {
         }
     }
 
+    /// The time of the API server's clock, in whole seconds when a response arrives; `None` before the first one.
+    pub(crate) fn time(&self) -> Option<Timestamp> {
+        let (date, arrived) = self.lock().date?;
+        let passed = SignedDuration::try_from(arrived.elapsed()).ok()?;
+        date.checked_add(passed).ok()
+    }
+
     /// How long a watch that is past its bound has been silent, if there is one.
     pub(crate) fn silent_watch(&self) -> Option<Duration> {
         let state = self.lock();
@@ -224,6 +235,15 @@ impl ApiServer {
         }
         if state.failing.take().is_some() {
             self.0.answers.send_replace(true);
+        }
+    }
+
+    /// Records the time of the API server's clock, if a response with these headers has it (RFC 9110, 6.6.1).
+    fn dated(&self, headers: &HeaderMap) {
+        let date = headers.get(DATE).and_then(|date| date.to_str().ok());
+        let date = date.and_then(|date| rfc2822::parse(date).ok());
+        if let Some(date) = date {
+            self.lock().date = Some((date.timestamp(), Instant::now()));
         }
     }
 
@@ -409,7 +429,10 @@ impl Service<Request<Body>> for Requests {
                         Ok(response) if is_from_gateway(response) => {
                             server.failed(&Gateway(response.status()));
                         }
-                        Ok(_) => server.answered(),
+                        Ok(response) => {
+                            server.dated(response.headers());
+                            server.answered();
+                        }
                         // Without a token, the request was not sent.
                         Err(error) if error.is::<AuthError>() => {}
                         Err(error) => server.failed(&**error),

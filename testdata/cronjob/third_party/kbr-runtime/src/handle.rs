@@ -23,6 +23,7 @@ use kube::{Api, Client, Resource, ResourceExt};
 use serde_json::Value;
 
 use crate::Clock;
+use crate::api_server::ApiServer;
 use crate::cache::{Cache, Cached, Entry, Received, lock};
 use crate::chain::chain;
 use crate::client::api;
@@ -73,6 +74,7 @@ pub(crate) struct Hand<K: Resource> {
     pub(crate) name: &'static str,
     pub(crate) client: Client,
     pub(crate) clock: Clock,
+    pub(crate) server: ApiServer,
     pub(crate) recorder: Recorder,
     pub(crate) cache: Cache<K>,
     /// The caches that the controller has declared, by type.
@@ -185,6 +187,17 @@ impl<K: Cached> Handle<K> {
     #[must_use]
     pub fn now(&self) -> Timestamp {
         self.hand.clock.now()
+    }
+
+    /// The time of the API server's clock, within a second or so; `None` if it is not known yet, or if the manager's
+    /// [`Clock`] is one that a test sets.
+    ///
+    /// A recorded time that is in the future by [`now`](Self::now), and in the past by this time, shows that the clock of
+    /// this machine is behind. Do not use it as the time in general: each of several API servers has a clock of its own.
+    #[must_use]
+    pub fn server_time(&self) -> Option<Timestamp> {
+        let is_system = self.hand.clock.is_system();
+        is_system.then(|| self.hand.server.time()).flatten()
     }
 
     /// The objects of kind `T` in the namespace of this object.

@@ -80,6 +80,14 @@ pub(super) fn flags(mount: &Mount) -> Flags {
 }
 
 pub(super) fn trusting<'a>(pairs: impl IntoIterator<Item = &'a Pair>) -> Arc<ClientConfig> {
+    trusting_as(pairs, None)
+}
+
+/// With the certificate of `client`, if there is one.
+pub(super) fn trusting_as<'a>(
+    pairs: impl IntoIterator<Item = &'a Pair>,
+    client: Option<&Pair>,
+) -> Arc<ClientConfig> {
     let mut roots = RootCertStore::empty();
     for pair in pairs {
         roots.add(pair.der.clone()).unwrap();
@@ -87,7 +95,13 @@ pub(super) fn trusting<'a>(pairs: impl IntoIterator<Item = &'a Pair>) -> Arc<Cli
     let config =
         ClientConfig::builder_with_provider(Arc::new(rustls::crypto::ring::default_provider()));
     let config = config.with_safe_default_protocol_versions().unwrap();
-    Arc::new(config.with_root_certificates(roots).with_no_client_auth())
+    let config = config.with_root_certificates(roots);
+    Arc::new(match client {
+        Some(client) => config
+            .with_client_auth_cert(vec![client.der.clone()], client.private())
+            .unwrap(),
+        None => config.with_no_client_auth(),
+    })
 }
 
 /// Connects, and completes the handshake.

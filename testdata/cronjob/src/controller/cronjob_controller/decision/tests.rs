@@ -138,6 +138,26 @@ fn intervals_end_when_they_would_have_ended_if_no_clock_had_been_ahead() {
 }
 
 #[test]
+fn if_this_clock_is_behind_the_time_of_the_api_server_counts() {
+    let mut minutely = cronjob("* * * * *", "09:00");
+    let counts = |cronjob: &CronJob, clock, server: Option<&str>| {
+        time(cronjob, at(clock), server.map(at))
+    };
+    // Nothing is recorded: nothing shows which clock is right.
+    assert_eq!(counts(&minutely, "10:00", Some("11:00")), at("10:00"));
+
+    set_last_run(&mut minutely, "11:00");
+    assert_eq!(counts(&minutely, "10:00", Some("11:00:30")), at("11:00:30"));
+    assert_eq!(counts(&minutely, "10:59", Some("11:00:00")), at("11:00:00"));
+    // The run was recorded while a clock was ahead, perhaps both.
+    assert_eq!(counts(&minutely, "10:00", Some("10:00:02")), at("10:00"));
+    assert_eq!(counts(&minutely, "10:00", None), at("10:00"));
+    // This clock is not behind the record, or the API server's is behind.
+    assert_eq!(counts(&minutely, "11:00:20", Some("11:05")), at("11:00:20"));
+    assert_eq!(counts(&minutely, "11:00:20", Some("10:00")), at("11:00:20"));
+}
+
+#[test]
 fn another_computers_clock_may_be_a_little_ahead() {
     let mut often = cronjob("@every 5s", "09:00");
     set_last_run(&mut often, "10:00:10");
