@@ -1,0 +1,7 @@
+package main
+
+import "errors"
+
+func deployCertManager(p places) error {
+	return errors.New("not yet")
+}
