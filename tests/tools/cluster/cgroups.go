@@ -234,8 +234,8 @@ func freezeGroup(cluster, name string, frozen bool) error {
 	return nil
 }
 
-// removeGroups kills every process in the cluster's groups and removes them.
-func removeGroups(cluster string) error {
+// removeGroups kills every process in a group and those below it, and removes them.
+func removeGroups(group string) error {
 	found, err := hierarchies()
 	if err != nil {
 		return err
@@ -244,7 +244,7 @@ func removeGroups(cluster string) error {
 	for deadline := time.Now().Add(30 * time.Second); time.Now().Before(deadline); time.Sleep(50 * time.Millisecond) {
 		last = nil
 		for _, h := range found {
-			if err := h.remove(filepath.Join(h.folder, cluster)); err != nil {
+			if err := h.remove(filepath.Join(h.folder, group)); err != nil {
 				last = err
 			}
 		}

@@ -33,6 +33,13 @@ func nodeSetup(p places, args []string) error {
 	if err != nil {
 		return err
 	}
+	// Those of a node that was killed are still there, and in version 2 nobody can join them again.
+	if err := removeGroups(filepath.Join(p.group(), n.name())); err != nil {
+		return err
+	}
+	if err := createGroups(p.group(), []string{n.name()}); err != nil {
+		return err
+	}
 	if err := joinGroup(p.group(), n.name()); err != nil {
 		return err
 	}
