@@ -19,7 +19,7 @@ import (
 type component struct {
 	// module is its folder below modules, whose go.mod and go.sum have the versions.
 	module string
-	// packages are the main packages, whose last words are the names of the binaries, if `as` has no others.
+	// packages are the main packages; Go names the binaries after them, and `as` has other names for some.
 	packages []string
 	as       map[string]string
 	// stamp sets the version that Kubernetes' binaries report.
@@ -30,7 +30,7 @@ type component struct {
 
 var (
 	nodeComponents = []component{
-		{module: "etcd", packages: []string{"go.etcd.io/etcd/server/v3"}, as: map[string]string{"v3": "etcd"}, ready: true},
+		{module: "etcd", packages: []string{"go.etcd.io/etcd/server/v3"}, as: map[string]string{"server": "etcd"}, ready: true},
 		{module: "kubernetes", packages: kubernetes("kube-apiserver", "kube-controller-manager", "kubectl"), stamp: true, ready: true},
 		{module: "kubernetes", packages: kubernetes("kubelet", "kube-proxy", "kube-scheduler"), stamp: true},
 		{module: "containerd", packages: []string{
@@ -58,9 +58,20 @@ func kubernetes(names ...string) []string {
 	return names
 }
 
-// built is what a package is called once it is built.
-func (c component) built(path string) string {
+// goName is the name that Go gives the binary of a main package: its last word that is no version.
+func goName(path string) string {
 	name := filepath.Base(path)
+	if majorVersion.MatchString(name) {
+		name = filepath.Base(filepath.Dir(path))
+	}
+	return name
+}
+
+var majorVersion = regexp.MustCompile(`^v[0-9]+$`)
+
+// built is what the binary of a package is called in the cache.
+func (c component) built(path string) string {
+	name := goName(path)
 	if other, ok := c.as[name]; ok {
 		return other
 	}
@@ -101,7 +112,7 @@ func (c component) build(p places) error {
 		}
 	}
 	for _, path := range c.packages {
-		from := filepath.Join(temporary, filepath.Base(path))
+		from := filepath.Join(temporary, goName(path))
 		if err := os.Rename(from, filepath.Join(bin, c.built(path))); err != nil {
 			return err
 		}
@@ -148,7 +159,7 @@ func (c component) fromEnvtest(folder, to string) bool {
 	}
 	from := filepath.Join(data, "kubebuilder-envtest/k8s", version+"-linux-"+runtime.GOARCH)
 	for _, path := range c.packages {
-		source, target := filepath.Join(from, c.built(path)), filepath.Join(to, filepath.Base(path))
+		source, target := filepath.Join(from, c.built(path)), filepath.Join(to, goName(path))
 		if os.Link(source, target) != nil && exec.Command("cp", source, target).Run() != nil {
 			return false
 		}

@@ -112,7 +112,13 @@ func kubeProxy() process {
 
 // writeConfiguration writes the configuration files of a node.
 func writeConfiguration(p places, n node) error {
-	files := map[string]string{"kube-proxy.yaml": fmt.Sprintf(kubeProxyConfig, n.name(), podNetwork)}
+	// The control plane is no node for Kubernetes, and kube-proxy waits long for one that does not exist.
+	// Which one it is matters for Services that prefer the pods of the same node only.
+	host := n.name()
+	if n.isControlPlane() {
+		host = node{1}.name()
+	}
+	files := map[string]string{"kube-proxy.yaml": fmt.Sprintf(kubeProxyConfig, host, podNetwork)}
 	if !n.isControlPlane() {
 		files["kubelet.yaml"] = fmt.Sprintf(kubeletConfig, dnsService)
 		files["containerd.toml"] = fmt.Sprintf(containerdConfig, pauseImage)

@@ -58,7 +58,35 @@ func load(p places, args []string) error {
 			return err
 		}
 	}
-	return push(f, args[0], image)
+	if err := push(f, args[0], image); err != nil {
+		return err
+	}
+	return forget(p, f, args[0])
+}
+
+// forget makes the nodes pull an image again, also for pods that want it only if it is not present.
+func forget(p places, f facts, reference string) error {
+	parsed, err := name.ParseReference(reference)
+	if err != nil {
+		return err
+	}
+	// Both are Docker's registry; containerd uses the shorter name.
+	full := strings.Replace(parsed.Name(), "index.docker.io/", "docker.io/", 1)
+	for _, n := range nodes(f.Workers)[1:] {
+		pid, err := hostPID(p, n.name())
+		if err != nil {
+			return err
+		}
+		if pid == 0 {
+			continue
+		}
+		// A frozen node does not answer, and has the image of before.
+		command := enter(pid, program("ctr"), "--namespace=k8s.io", "--timeout=5s", "images", "remove", full)
+		if output, err := command.CombinedOutput(); err != nil {
+			return fmt.Errorf("%s may still use the image that it had before: %w: %s", n.name(), err, output)
+		}
+	}
+	return nil
 }
 
 // binary is a program for an image.

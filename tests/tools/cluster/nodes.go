@@ -78,16 +78,21 @@ func execute(p places, name string, command []string) error {
 	if pid == 0 {
 		return errDown(n)
 	}
-	nsenter, err := exec.LookPath("nsenter")
-	if err != nil {
-		return err
+	inside := enter(pid, command...)
+	if inside.Err != nil {
+		return inside.Err
 	}
-	args := append([]string{"nsenter", "--target", strconv.Itoa(pid), "--mount", "--uts", "--ipc", "--net", "--pid",
-		"--cgroup", "--root", "--"}, command...)
-	environment := []string{
+	return syscall.Exec(inside.Path, inside.Args, inside.Env)
+}
+
+// enter returns a command that runs on a node.
+func enter(pid int, command ...string) *exec.Cmd {
+	inside := exec.Command("nsenter", append([]string{"--target", strconv.Itoa(pid), "--mount", "--uts", "--ipc", "--net",
+		"--pid", "--cgroup", "--root", "--"}, command...)...)
+	inside.Env = []string{
 		"PATH=" + nodePath + ":" + cacheOnNode + "/bin", "HOME=/root", "TERM=" + os.Getenv("TERM"), "LANG=C.UTF-8",
 	}
-	return syscall.Exec(nsenter, args, environment)
+	return inside
 }
 
 func nodeCommand(p places, action, name string) error {
