@@ -12,6 +12,7 @@ import (
 	"runtime"
 	"strings"
 	"sync/atomic"
+	"syscall"
 	"time"
 )
 
@@ -22,6 +23,7 @@ type component struct {
 	// packages are the main packages; Go names the binaries after them, and `as` has other names for some.
 	packages []string
 	as       map[string]string
+	tags     string
 	// stamp sets the version that Kubernetes' binaries report.
 	stamp bool
 	// ready says that `kbr envtest` may have built the same binaries.
@@ -49,6 +51,12 @@ var (
 	}, as: map[string]string{
 		"controller": "cert-manager-controller", "cainjector": "cert-manager-cainjector", "webhook": "cert-manager-webhook",
 	}}
+	// Prometheus without what finds its targets in clouds.
+	monitoring = []component{
+		{module: "kube-state-metrics", packages: []string{"k8s.io/kube-state-metrics/v2"}},
+		{module: "prometheus", packages: []string{"github.com/prometheus/prometheus/cmd/prometheus"},
+			tags: "remove_all_sd,enable_kubernetes_sd"},
+	}
 )
 
 func kubernetes(names ...string) []string {
@@ -86,6 +94,37 @@ func (c component) names() []string {
 	return names
 }
 
+// buildAll builds what the cache does not have. Another cluster waits for it, and uses it too.
+func buildAll(p places, components []component) error {
+	if err := os.MkdirAll(filepath.Join(p.cache, "bin"), 0o755); err != nil {
+		return err
+	}
+	lock, err := os.OpenFile(filepath.Join(p.cache, "lock"), os.O_CREATE|os.O_RDWR, 0o600)
+	if err != nil {
+		return err
+	}
+	defer lock.Close()
+	if err := syscall.Flock(int(lock.Fd()), syscall.LOCK_EX); err != nil {
+		return err
+	}
+	// Builds that were killed.
+	left, err := filepath.Glob(filepath.Join(p.cache, "build-*"))
+	if err != nil {
+		return err
+	}
+	for _, folder := range left {
+		if err := os.RemoveAll(folder); err != nil {
+			return err
+		}
+	}
+	for _, c := range components {
+		if err := c.build(p); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // build puts the component's binaries into the cache, unless they are there in the same version.
 func (c component) build(p places) error {
 	folder := filepath.Join(p.source, "modules", c.module)
@@ -97,9 +136,6 @@ func (c component) build(p places) error {
 	note := filepath.Join(p.cache, "versions", c.names()[0])
 	if text, err := os.ReadFile(note); err == nil && string(text) == key && allExist(bin, c.names()) {
 		return nil
-	}
-	if err := os.MkdirAll(bin, 0o755); err != nil {
-		return err
 	}
 	temporary, err := os.MkdirTemp(p.cache, "build-")
 	if err != nil {
@@ -132,7 +168,7 @@ func allExist(folder string, names []string) bool {
 // key changes with everything that the binaries are made of.
 func (c component) key(folder string) (string, error) {
 	hash := sha256.New()
-	fmt.Fprintln(hash, runtime.Version(), c.packages)
+	fmt.Fprintln(hash, runtime.Version(), c.packages, c.tags)
 	files := []string{"go.mod", "go.sum", "main.go"}
 	if c.module == ".." {
 		files = []string{"pause/main.go"}
@@ -200,10 +236,12 @@ func (c component) compile(folder, to string) error {
 			flags += " -X k8s.io/component-base/version." + name + "=" + value
 		}
 	}
-	args := append([]string{"build", "-v", "-trimpath", "-ldflags", flags, "-o", to + "/"}, c.packages...)
+	args := append([]string{"build", "-v", "-trimpath", "-tags=" + c.tags, "-ldflags", flags, "-o", to + "/"}, c.packages...)
 	command := exec.Command("go", args...)
 	command.Dir = folder
 	command.Env = append(os.Environ(), "CGO_ENABLED=0", "GOWORK=off", "GOFLAGS=-mod=readonly")
+	// Go removes its temporary files when it is interrupted, also if this process is killed.
+	command.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGINT}
 	output, err := command.StderrPipe()
 	if err != nil {
 		return err

@@ -36,7 +36,29 @@ func check(p places, install bool) error {
 	if err := checkTools(install); err != nil {
 		return err
 	}
+	// Before something is built, which takes minutes.
+	lock, err := prepare(p)
+	if err != nil {
+		return err
+	}
+	defer lock.Close()
 	return checkOverlay(p)
+}
+
+// prepare takes the lock and removes what the last cluster left, if its watcher was killed.
+func prepare(p places) (*os.File, error) {
+	lock, err := p.takeLock()
+	if err != nil {
+		return nil, err
+	}
+	if lock == nil {
+		return nil, errors.New("the cluster is up already, or about to go down: `cluster down` stops it")
+	}
+	if err := clean(p); err != nil {
+		lock.Close()
+		return nil, err
+	}
+	return lock, nil
 }
 
 func checkTools(install bool) error {
@@ -75,14 +97,11 @@ func missingPackages() []string {
 
 // checkOverlay mounts an overlay where containers will have theirs.
 func checkOverlay(p places) error {
-	if err := os.MkdirAll(p.state, 0o755); err != nil {
+	folder := filepath.Join(p.data(), "overlay")
+	if err := os.MkdirAll(folder, 0o755); err != nil {
 		return err
 	}
-	folder, err := os.MkdirTemp(p.state, "overlay-")
-	if err != nil {
-		return err
-	}
-	defer os.RemoveAll(folder)
+	defer os.RemoveAll(p.data())
 	var options []string
 	for _, name := range []string{"lowerdir", "upperdir", "workdir"} {
 		path := filepath.Join(folder, name)

@@ -21,9 +21,10 @@ import (
 
 const usage = `Usage: cluster COMMAND
 
-  up [--nodes N] [--cert-manager] [--install]
+  up [--nodes N] [--cert-manager] [--prometheus] [--install]
           starts a cluster with one control plane and N nodes (3); --cert-manager also deploys
-          cert-manager; --install installs missing Debian packages
+          cert-manager, --prometheus also Prometheus and kube-state-metrics; --install installs
+          missing Debian packages
   down    stops it and removes everything but the binaries and the logs
   status  says whether it runs, and what runs on each node
   kubeconfig

@@ -4,20 +4,20 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"embed"
-	"errors"
 	"flag"
 	"fmt"
 	"io"
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 )
 
 type upOptions struct {
-	workers              int
-	certManager, install bool
+	workers                          int
+	certManager, prometheus, install bool
 }
 
 func parseUp(args []string) (upOptions, error) {
@@ -26,6 +26,7 @@ func parseUp(args []string) (upOptions, error) {
 	flags.SetOutput(io.Discard)
 	flags.IntVar(&o.workers, "nodes", 3, "")
 	flags.BoolVar(&o.certManager, "cert-manager", false, "")
+	flags.BoolVar(&o.prometheus, "prometheus", false, "")
 	flags.BoolVar(&o.install, "install", false, "")
 	if err := flags.Parse(args); err != nil {
 		return o, usageError(err.Error())
@@ -39,6 +40,18 @@ func parseUp(args []string) (upOptions, error) {
 	return o, nil
 }
 
+// addons are the components that only run as pods, on request.
+func (o upOptions) addons() []component {
+	var all []component
+	if o.certManager {
+		all = append(all, certManager)
+	}
+	if o.prometheus {
+		all = append(all, monitoring...)
+	}
+	return all
+}
+
 var start = time.Now()
 
 // say prints a line of progress, with the seconds since the start.
@@ -50,28 +63,15 @@ func up(p places, o upOptions) error {
 	if err := check(p, o.install); err != nil {
 		return err
 	}
-	components := nodeComponents
-	if o.certManager {
-		components = append(components[:len(components):len(components)], certManager)
-	}
-	for _, c := range components {
-		if err := c.build(p); err != nil {
-			return err
-		}
+	if err := buildAll(p, slices.Concat(nodeComponents, o.addons())); err != nil {
+		return err
 	}
 
-	lock, err := p.takeLock()
+	lock, err := prepare(p)
 	if err != nil {
 		return err
 	}
-	if lock == nil {
-		return errors.New("the cluster is up already, or about to go down: `cluster down` stops it")
-	}
 	defer lock.Close()
-	// The watcher of the last cluster may have been killed.
-	if err := clean(p); err != nil {
-		return err
-	}
 	all := nodes(o.workers)
 	if err := os.RemoveAll(filepath.Dir(p.daemonLog())); err != nil {
 		return err
@@ -170,10 +170,28 @@ func waitUntilReady(p places, o upOptions, ca []byte, admin pair) error {
 		return err
 	}
 	say("CoreDNS answers")
-	if !o.certManager {
-		return nil
+	if o.certManager {
+		if err := deployCertManager(p); err != nil {
+			return err
+		}
 	}
-	return deployCertManager(p)
+	if o.prometheus {
+		return deployPrometheus(p)
+	}
+	return nil
+}
+
+func deployPrometheus(p places) error {
+	if err := p.apply("prometheus.yaml"); err != nil {
+		return err
+	}
+	for _, name := range []string{"kube-state-metrics", "prometheus"} {
+		if err := p.rollout("monitoring", name); err != nil {
+			return err
+		}
+	}
+	say("Prometheus is ready")
+	return nil
 }
 
 func clientOf(ca []byte, admin pair) (*http.Client, error) {
@@ -205,8 +223,8 @@ const ownTag = "kbr-cluster"
 
 func pushOwn(p places, f facts, o upOptions) error {
 	images := map[string]string{pauseImage: "pause", "coredns:" + ownTag: "coredns"}
-	if o.certManager {
-		for _, name := range certManager.names() {
+	for _, c := range o.addons() {
+		for _, name := range c.names() {
 			images[name+":"+ownTag] = name
 		}
 	}
