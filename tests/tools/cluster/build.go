@@ -168,7 +168,10 @@ func allExist(folder string, names []string) bool {
 // key changes with everything that the binaries are made of.
 func (c component) key(folder string) (string, error) {
 	hash := sha256.New()
-	fmt.Fprintln(hash, runtime.Version(), c.packages, c.tags)
+	fmt.Fprintln(hash, runtime.Version(), c.packages)
+	if c.tags != "" {
+		fmt.Fprintln(hash, c.tags)
+	}
 	files := []string{"go.mod", "go.sum", "main.go"}
 	if c.module == ".." {
 		files = []string{"pause/main.go"}
