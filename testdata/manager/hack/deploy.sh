@@ -84,7 +84,11 @@ failed() {
 		echo >&2 "  $kubectl describe --filename=$parts/$1.yaml"
 		echo >&2 "  $kubectl -n cert-manager logs deployment/cert-manager"
 		;;
-	*) echo >&2 "  $kubectl -n cert-manager logs deployment/cert-manager-cainjector" ;;
+	injected-*) echo >&2 "  $kubectl -n cert-manager logs deployment/cert-manager-cainjector" ;;
+	*)
+		echo >&2 "  $kubectl apply --server-side --dry-run=server -k config/samples"
+		echo >&2 "  $kubectl -n $namespace get endpointslices,networkpolicies"
+		;;
 	esac
 	echo >&2 "Then type the same command again; DEPLOY_TIMEOUT=10m waits longer. 'make undeploy' deletes what was applied."
 	exit 1
@@ -102,3 +106,14 @@ await injected-webhooks "the CA in the webhook configurations" wait \
 	--for='jsonpath={.webhooks[0].clientConfig.caBundle}'
 await injected-crds "the CA in the CRDs" wait \
 	--for='jsonpath={.spec.conversion.webhook.clientConfig.caBundle}'
+# A node routes to the managers only a moment after they are ready: until then, the API server cannot call them.
+if [ -d config/samples ] && { [ -e "$parts/injected-webhooks.yaml" ] || [ -e "$parts/injected-crds.yaml" ]; }; then
+	echo "Waiting for an answer of the webhooks to the samples"
+	tries=60
+	while $kubectl apply --server-side --dry-run=server -k config/samples 2>&1 |
+		grep -e 'failed calling webhook' -e 'conversion webhook .* failed' >/dev/null; do
+		tries=$((tries - 1))
+		[ $tries -gt 0 ] || failed answer "an answer of the webhooks"
+		sleep 1
+	done
+fi
