@@ -34,7 +34,7 @@ pub const SELECTOR: &str =
 #[rustfmt::skip]
 const COMMAND: &[&str] = &[
     "memcached",
-    "-m=64",
+    "--memory-limit=64",
     "-o",
     "modern",
     "-v",
