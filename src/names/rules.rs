@@ -275,6 +275,6 @@ pub(super) fn command_word(text: &str) -> Result<(), NameError> {
     NameError::unless(
         !text.is_empty() && text.len() <= 1000 && !text.chars().any(is_unreadable),
         format!("`{}` is not a word of a command", text.escape_debug()),
-        "separate the words with `,`, such as `memcached,-m=64,-v`",
+        "separate the words with `,`, such as `memcached,--memory-limit=64,-v`",
     )
 }

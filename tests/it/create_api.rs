@@ -619,7 +619,7 @@ fn controllers_for_types_of_kubernetes_own_are_formatted_however_long_their_name
 fn image_options_are_used_and_omitted_ones_are_left_to_the_image() {
     let sandbox = Sandbox::with_project();
     sandbox
-        .kbr("create api --kind Cache --image memcached:1.6 --image-port 11211 --image-command memcached,-m=64 --run-as-user 1001")
+        .kbr("create api --kind Cache --image memcached:1.6 --image-port 11211 --image-command memcached,--memory-limit=64 --run-as-user 1001")
         .success();
     sandbox
         .kbr("create api --kind Plain --image plain")
@@ -628,7 +628,7 @@ fn image_options_are_used_and_omitted_ones_are_left_to_the_image() {
 
     let cache = of("cache");
     for text in [
-        "    \"memcached\",\n    \"-m=64\",\n",
+        "    \"memcached\",\n    \"--memory-limit=64\",\n",
         "const PORT: i32 = 11211;\n",
         "const USER: i64 = 1001;\n",
         "pub fn service(",

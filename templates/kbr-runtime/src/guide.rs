@@ -189,51 +189,76 @@
 //! A webhook or a task reads from a cache for which it calls [`Cache::on_every_replica`]; otherwise a cache is
 //! filled where its controller runs.
 //!
-//! # Objects of owned objects
+//! # Pods of owned objects
 //!
-//! The pods of a StatefulSet that a Greeting owns are controlled by the StatefulSet, and
-//! [`Controller::owns`] does not follow them. Label them in the pod template, and let
-//! [`Controller::watches`] map each pod to its Greeting. An index finds the pods again.
+//! The pods of a Deployment that a Greeting owns are controlled by a ReplicaSet, and [`Controller::owns`] does not
+//! follow them. Label them in the pod template with the name of their Greeting: [`Controller::pods`] reconciles it
+//! after each change of a pod, and [`Handle::pods`] finds them. For objects of other kinds,
+//! [`Controller::watches`] and [`Cache::index`] do the same.
+//!
+//! A Deployment counts its pods, but why they do not run is only in the pods. [`Problem::of_deployment`] finds the
+//! reason and the message, such as `CrashLoopBackOff` with the exit code, `OOMKilled`, `ImagePullBackOff`,
+//! `Unschedulable`, or `FailedCreate` because of a quota; [`Problem::of_pods`] does the same for pods of anything else.
+//! Report it in a condition, and in an event when it is new.
 //!
 //! ```no_run
+//! # use k8s_openapi::{apimachinery::pkg::apis::meta::v1::Condition, jiff::Timestamp};
 //! # #[derive(kube::CustomResource, Clone, Debug, serde::Deserialize, schemars::JsonSchema, serde::Serialize)]
-//! # #[kube(group = "example.com", version = "v1", kind = "Greeting", namespaced)]
+//! # #[kube(group = "example.com", version = "v1", kind = "Greeting", namespaced, status = "GreetingStatus")]
 //! # struct GreetingSpec { text: String }
-//! # use kbr_runtime::{Action, Cache, Controller, Handle, Manager, OwnedError};
-//! use k8s_openapi::api::apps::v1::StatefulSet;
-//! use k8s_openapi::api::core::v1::Pod;
-//! use kbr_runtime::is_controlled_by;
-//! use kube::runtime::reflector::ObjectRef;
+//! # #[derive(Clone, Debug, Default, serde::Deserialize, schemars::JsonSchema, serde::Serialize)]
+//! # struct GreetingStatus { conditions: Vec<Condition> }
+//! # fn new_status(_: &Greeting, _: Option<&Problem>, _: Timestamp) -> GreetingStatus { GreetingStatus::default() }
+//! # fn is_new(_: &Greeting, _: &Problem) -> bool { true }
+//! # #[derive(Debug, thiserror::Error)]
+//! # enum Error {
+//! #     #[error(transparent)]
+//! #     Owned(#[from] OwnedError),
+//! #     #[error(transparent)]
+//! #     Status(#[from] kube::Error),
+//! # }
+//! use k8s_openapi::api::apps::v1::Deployment;
+//! use kbr_runtime::{Action, Controller, Handle, Manager, OwnedError, Problem};
+//! use kube::Api;
+//! use kube::runtime::events::EventType;
 //! use kube::runtime::watcher::Config;
-//! use kube::{Api, ResourceExt};
 //!
 //! /// The label of the pods, with the name of their Greeting.
 //! const LABEL: &str = "example.com/greeting";
 //!
-//! fn greeting_of(pod: &Pod) -> Option<ObjectRef<Greeting>> {
-//!     let name = pod.labels().get(LABEL)?;
-//!     Some(ObjectRef::new(name).within(&pod.namespace()?))
-//! }
-//!
 //! fn register(manager: &mut Manager) {
-//!     // Only the pods with the label are kept.
+//!     // Only the pods with the label are watched.
 //!     let pods = manager.cache(Api::all(manager.client()), Config::default().labels(LABEL));
-//!     pods.index("greeting", |pod| greeting_of(pod).map(|owner| owner.to_string()).into_iter().collect());
 //!     let controller = Controller::new(manager.all())
-//!         .owns(manager.all::<StatefulSet>())
-//!         .watches(pods.clone(), greeting_of);
-//!     manager.add("greeting", controller, move |greeting| reconcile(greeting, pods.clone()));
+//!         .owns(manager.all::<Deployment>())
+//!         .pods(pods, LABEL);
+//!     manager.add("greeting", controller, reconcile);
 //! }
 //!
-//! async fn reconcile(greeting: Handle<Greeting>, pods: Cache<Pod>) -> Result<Action, OwnedError> {
-//!     let sets = greeting.owned::<StatefulSet>()?;
-//!     let mut pods = pods.by("greeting", &ObjectRef::from_obj(&*greeting).to_string());
-//!     // Anybody can write a label.
-//!     pods.retain(|pod| sets.iter().any(|set| is_controlled_by(&**pod, &**set)));
-//!     // ...
+//! // +kbr:rbac:groups=core,resources=pods,verbs=list;watch
+//! // +kbr:rbac:groups=events.k8s.io,resources=events,verbs=create;patch
+//!
+//! async fn reconcile(greeting: Handle<Greeting>) -> Result<Action, Error> {
+//!     // Apply the Deployment here.
+//!     let (deployments, pods) = (greeting.owned::<Deployment>()?, greeting.pods());
+//!     let mut deployments = deployments.iter();
+//!     let problem = deployments.find_map(|deployment| Problem::of_deployment(deployment, &pods));
+//!     let status = new_status(&greeting, problem.as_ref(), greeting.now());
+//!     if greeting.status(&status).await?
+//!         && let Some(problem) = problem
+//!         && is_new(&greeting, &problem)
+//!     {
+//!         greeting.event(EventType::Warning, &problem.reason, problem.message).await;
+//!     }
 //!     Ok(Action::await_change())
 //! }
 //! ```
+//!
+//! The event is new if the condition in the old status has another reason: each problem keeps its reason, also while
+//! a pod is restarted again and again.
+//!
+//! Anybody who may create pods can label them. Labels are good for a report; before you change or delete a pod, look
+//! at its owner.
 //!
 //! # Objects that are mentioned
 //!
@@ -967,6 +992,7 @@
 //! [`Controller::predicates`]: crate::Controller::predicates
 //! [`Controller::rate_limit`]: crate::Controller::rate_limit
 //! [`Controller::reads`]: crate::Controller::reads
+//! [`Controller::pods`]: crate::Controller::pods
 //! [`Controller::reconcile_on`]: crate::Controller::reconcile_on
 //! [`Controller::references`]: crate::Controller::references
 //! [`Controller::cache_sync_timeout`]: crate::Controller::cache_sync_timeout
@@ -982,6 +1008,7 @@
 //! [`Handle::get`]: crate::Handle::get
 //! [`Handle::now`]: crate::Handle::now
 //! [`Handle::owned`]: crate::Handle::owned
+//! [`Handle::pods`]: crate::Handle::pods
 //! [`Handle::prune`]: crate::Handle::prune
 //! [`Handle::status`]: crate::Handle::status
 //! [`Manager::add_health_check`]: crate::Manager::add_health_check
@@ -995,5 +1022,7 @@
 //! [`Manager::namespaced`]: crate::Manager::namespaced
 //! [`Manager::recorder`]: crate::Manager::recorder
 //! [`OwnedError::NameTaken`]: crate::OwnedError::NameTaken
+//! [`Problem::of_deployment`]: crate::Problem::of_deployment
+//! [`Problem::of_pods`]: crate::Problem::of_pods
 //! [`is_controlled_by`]: crate::is_controlled_by
 //! [Kubernetes API conventions]: https://github.com/kubernetes/community/blob/master/contributors/devel/sig-architecture/api-conventions.md#typical-status-properties

@@ -16,6 +16,7 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use std::ops::Deref;
 use std::sync::{Arc, Mutex};
 
+use k8s_openapi::api::core::v1::Pod;
 use k8s_openapi::jiff::Timestamp;
 use kube::core::NamespaceResourceScope;
 use kube::runtime::events::{Event, EventType, Recorder};
@@ -31,6 +32,12 @@ use crate::key::Key;
 pub(crate) use apply::Applied;
 pub(crate) use names::Names;
 pub(crate) use status::{Statuses, shown};
+
+/// The index of pods by the object that they name.
+pub(crate) const PODS: &str = "object";
+
+/// The most bytes in the note of an event.
+const LONGEST_NOTE: usize = 1024;
 
 /// The object that is reconciled. It dereferences to the object, as the cache has it.
 ///
@@ -244,18 +251,35 @@ impl<K: Cached> Handle<K> {
         owned.collect()
     }
 
+    /// The pods that name this object in the label of [`Controller::pods`](crate::Controller::pods), sorted by name,
+    /// with those that are being deleted. Sends no request.
+    ///
+    /// # Panics
+    ///
+    /// If the controller was not given a cache with [`Controller::pods`](crate::Controller::pods).
+    #[must_use]
+    pub fn pods(&self) -> Vec<Arc<Pod>> {
+        let key = Key::of(&*self.object).to_string();
+        self.cache::<Pod>().by(PODS, &key)
+    }
+
     /// Publishes an event (`events.k8s.io`) about the object, which `kubectl describe` shows. A failure is only
     /// logged: nothing may depend on events.
     ///
-    /// `reason` is in upper camel case. A repetition within six minutes is counted in the first event, and the
-    /// first note is kept; see [`Manager::recorder`](crate::Manager::recorder). The role must allow `create` and
-    /// `patch` on `events` in the API group `events.k8s.io`.
+    /// `reason` is in upper camel case. The API server accepts 1024 bytes of a note; the rest is cut off. A repetition
+    /// within six minutes is counted in the first event, and the first note is kept; see
+    /// [`Manager::recorder`](crate::Manager::recorder). The role must allow `create` and `patch` on `events` in the API
+    /// group `events.k8s.io`.
     pub async fn event(&self, type_: EventType, reason: &str, note: impl Into<String>) {
+        let mut note = note.into();
+        while note.len() > LONGEST_NOTE {
+            note.pop();
+        }
         let event = Event {
             type_,
             reason: reason.to_owned(),
             action: "Reconcile".to_owned(),
-            note: Some(note.into()),
+            note: Some(note),
             secondary: None,
         };
         self.publish(&event).await;

@@ -20,7 +20,7 @@
 //! - [`Retry`] is an error that says when its object is retried, or that it is not.
 //! - [`Clock`] tells the time, which tests can set.
 //! - [`Metrics`] has the metrics of controller-runtime, and your own.
-//! - [`conditions`] are for the status.
+//! - [`conditions`] are for the status, and [`Problem`] says why pods do not run.
 //!
 //! The features `otlp` and `native-histograms` add traces and native histograms; see the [`guide`].
 //!
@@ -98,6 +98,8 @@ mod pause;
 #[cfg(feature = "manager")]
 mod probes;
 #[cfg(feature = "manager")]
+mod problem;
+#[cfg(feature = "manager")]
 mod queue;
 #[cfg(feature = "manager")]
 mod random;
@@ -140,5 +142,6 @@ pub use self::{
     logging::init as init_logging,
     manager::Manager,
     metrics::Metrics,
+    problem::Problem,
     retry::Retry,
 };

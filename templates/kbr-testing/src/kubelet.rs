@@ -123,6 +123,52 @@ impl Kubelet<'_> {
         self.step(pod, Step::Exit(exit_code)).await
     }
 
+    /// Keeps the containers of the pod from starting: they wait for this reason, such as `ImagePullBackOff` or
+    /// `CreateContainerConfigError`. [`Kubelet::run`] starts them.
+    ///
+    /// # Panics
+    ///
+    /// When the containers already run, as they do with [`Kubelet::run_all`].
+    pub async fn fail_to_start(self, pod: &Pod, reason: &str, message: &str) -> Pod {
+        self.step(pod, Step::Wait { reason, message }).await
+    }
+
+    /// Makes the containers of the pod end with this exit code, and wait for their restart with the reason
+    /// `CrashLoopBackOff`. [`Kubelet::run`] restarts them.
+    ///
+    /// # Panics
+    ///
+    /// When the `restartPolicy` of the pod does not restart them: use [`Kubelet::fail`] or [`Kubelet::complete`].
+    pub async fn crash_loop(self, pod: &Pod, exit_code: i32) -> Pod {
+        let spec = pod.spec.clone().unwrap_or_default();
+        assert!(
+            status::restarts(&spec, exit_code),
+            "its `restartPolicy` does not restart containers that end with {exit_code}: use `fail` or `complete`"
+        );
+        let (code, reason) = (exit_code, status::reason_of(exit_code));
+        self.step(pod, Step::Crash { code, reason }).await
+    }
+
+    /// Ends the containers of the pod as the kernel does when they use more memory than their limit: with exit code
+    /// 137 and the reason `OOMKilled`.
+    ///
+    /// If its `restartPolicy` is `Always` or `OnFailure`, they wait for their restart with the reason
+    /// `CrashLoopBackOff`, and [`Kubelet::run`] restarts them.
+    pub async fn kill_for_memory(self, pod: &Pod) -> Pod {
+        let (code, reason) = (status::KILLED, "OOMKilled");
+        self.step(pod, Step::Crash { code, reason }).await
+    }
+
+    /// Plays the scheduler, which finds no node for the pod: `Unschedulable`, with this message. Any other step
+    /// schedules the pod, and so does [`Kubelet::run_all`].
+    ///
+    /// # Panics
+    ///
+    /// When the pod is on a node.
+    pub async fn unschedulable(self, pod: &Pod, message: &str) -> Pod {
+        self.step(pod, Step::Unschedulable { message }).await
+    }
+
     /// Evicts the pod as a node that is low on memory does: it fails with the reason `Evicted`.
     pub async fn evict(self, pod: &Pod) -> Pod {
         self.step(pod, Step::Evict).await
@@ -161,7 +207,7 @@ impl Kubelet<'_> {
         automatic::start(self.env, Some(namespace.to_owned()))
     }
 
-    async fn step(self, pod: &Pod, step: Step) -> Pod {
+    async fn step(self, pod: &Pod, step: Step<'_>) -> Pod {
         let stepped = take(&self.env.admin(), pod, step, |_| true).await;
         stepped.unwrap_or_else(|refusal| panic!("{}", refusal.of(pod)))
     }
@@ -174,6 +220,10 @@ enum Refusal {
     Gone,
     /// None of its containers will run again.
     Ended(String),
+    /// Its containers run.
+    Running,
+    /// It is on this node.
+    Scheduled(String),
     /// It is not being deleted.
     NotDeleted,
     /// The API server returned an error.
@@ -194,6 +244,8 @@ impl Refusal {
         let reason = match self {
             Self::Gone => "it is gone".to_owned(),
             Self::Ended(phase) => format!("it has ended, its phase is {phase}"),
+            Self::Running => "its containers run".to_owned(),
+            Self::Scheduled(node) => format!("it is on the node {node}"),
             Self::NotDeleted => "it is not being deleted".to_owned(),
             Self::Error(kube::Error::Api(status)) => status.message.clone(),
             Self::Error(error) => chain(error),
@@ -210,7 +262,7 @@ impl Refusal {
 async fn take(
     client: &Client,
     pod: &Pod,
-    step: Step,
+    step: Step<'_>,
     is_wanted: impl Fn(&Pod) -> bool,
 ) -> Result<Pod, Refusal> {
     let pods = pods(client, pod);
@@ -226,7 +278,14 @@ async fn take(
             let phase = now.status.and_then(|status| status.phase);
             return Err(Refusal::Ended(phase.unwrap_or_default()));
         }
-        if node(&now).is_none() {
+        match (step, node(&now)) {
+            (Step::Unschedulable { .. }, Some(node)) => {
+                return Err(Refusal::Scheduled(node.clone()));
+            }
+            (Step::Wait { .. }, _) if status::runs(&now) => return Err(Refusal::Running),
+            _ => {}
+        }
+        if node(&now).is_none() && !matches!(step, Step::Unschedulable { .. }) {
             bind(&pods, &now).await?;
             now = pods.get(&pod.name_any()).await?;
         }

@@ -648,7 +648,7 @@ $ kbr create api --kind Foo --image a --run-as-user=0
 error: invalid value '0' for '--run-as-user <UID>': 0 is not in 1..=2147483647
 
 $ kbr create api --kind Foo --image=a --image-command=a,,b
-error: invalid value '' for '--image-command <WORD>': `` is not a word of a command; separate the words with `,`, such as `memcached,-m=64,-v`
+error: invalid value '' for '--image-command <WORD>': `` is not a word of a command; separate the words with `,`, such as `memcached,--memory-limit=64,-v`
 "#]]);
 }
 

@@ -17,6 +17,7 @@ use tokio_util::sync::CancellationToken;
 use super::*;
 use crate::api_server::ApiServer;
 use crate::cache::tests::{empty, list, nowhere, received};
+use crate::handle::tests::hand;
 use crate::metrics::{self, Counts};
 use crate::{Action, Clock};
 
@@ -139,6 +140,43 @@ async fn who_was_told_of_an_object_is_told_when_it_changes_and_when_it_goes() {
     assert_eq!(world.asked(), ["default/b"]);
     list(&maps, &[]);
     assert_eq!(world.asked(), Vec::<String>::new());
+}
+
+#[tokio::test]
+async fn the_object_that_a_pod_names_is_reconciled_and_finds_it() {
+    let (pods, others) = (empty::<Pod>(), empty::<Pod>());
+    let world = World::new(|controller| controller.pods(pods.clone(), "for"));
+    let pod = |name: &str, namespace: &str, object: &str| {
+        let mut pod = Pod::default();
+        pod.metadata.name = Some(name.to_owned());
+        pod.metadata.namespace = Some(namespace.to_owned());
+        pod.labels_mut().insert("for".to_owned(), object.to_owned());
+        pod
+    };
+    let one = pod("one", "default", "a");
+    let mut unlabelled = pod("none", "default", "");
+    unlabelled.metadata.labels = None;
+    let two = pod("two", "default", "b");
+    list(
+        &pods,
+        &[one.clone(), two, pod("three", "other", "a"), unlabelled],
+    );
+    assert_eq!(world.asked(), ["default/a", "default/b", "other/a"]);
+
+    let mut hand = hand(world.secrets.clone(), nowhere());
+    let any: Box<dyn Any + Send + Sync> = Box::new(pods.clone());
+    hand.caches.insert(TypeId::of::<Pod>(), any);
+    let handle = crate::Handle::new(Arc::new(secret("a", 1)), Arc::new(hand));
+    assert_eq!(handle.pods(), [Arc::new(one.clone())]);
+
+    pods.take(Event::Delete(received(&one)));
+    assert_eq!(world.asked(), ["default/a"]);
+    assert!(handle.pods().is_empty());
+
+    // An object without a namespace is found from any.
+    let _controller = Controller::new(empty::<Namespace>()).pods(others.clone(), "for");
+    list(&others, &[one]);
+    assert_eq!(others.by(PODS, "a").len(), 1);
 }
 
 /// The answer to a write of the object that was deleted is late.

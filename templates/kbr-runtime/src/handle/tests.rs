@@ -165,6 +165,18 @@ async fn an_object_is_parsed_once_for_each_reconcile_and_version() {
     assert_eq!(*owned(), stored("b", 5));
 }
 
+#[tokio::test]
+async fn a_note_that_is_too_long_is_cut_off() {
+    let world = World::new(&[], [json!({})]);
+
+    let note = format!("a{}", "é".repeat(600));
+    world.handle.event(EventType::Warning, "Long", note).await;
+
+    let requests = lock(&world.requests);
+    let note = requests[0].1["note"].as_str().unwrap();
+    assert_eq!(note.len(), 1023);
+}
+
 #[test]
 fn a_cache_that_the_controller_does_not_have_is_named() {
     let runtime = tokio::runtime::Builder::new_current_thread()

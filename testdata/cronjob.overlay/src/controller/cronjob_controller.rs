@@ -21,9 +21,11 @@ use std::time::Duration;
 use api::v1;
 use jiff::{SignedDuration, Timestamp};
 use k8s_openapi::api::batch::v1::Job;
-use kbr_runtime::{Action, Controller, Handle, Manager, OwnedError};
+use k8s_openapi::api::core::v1::Pod;
+use kbr_runtime::{Action, Controller, Handle, Manager, OwnedError, Problem};
 use kube::runtime::events::{Event, Recorder};
-use kube::{Resource, ResourceExt};
+use kube::runtime::watcher::Config;
+use kube::{Api, Resource, ResourceExt};
 
 use decision::{Run, decide};
 use jobs::Jobs;
@@ -124,10 +126,14 @@ fn is_already_exists(error: &kube::Error) -> bool {
 /// Adds this controller to `manager`.
 pub fn register(manager: &mut Manager) {
     let jobs = manager.all::<Job>();
-    // The cache of Jobs leaves out what is large and never read.
+    // The caches of Jobs and pods leave out what is large and never read.
     jobs.slim(|job| job.spec = None);
+    let pods = Api::<Pod>::all(manager.client());
+    let pods = manager.cache(pods, Config::default().labels(jobs::CRONJOB));
+    pods.slim(|pod| pod.spec = None);
     let controller = Controller::new(manager.all::<Object>())
         .owns(jobs)
+        .pods(pods, jobs::CRONJOB)
         .concurrency(WORKERS)
         .reconcile_all_on(manager.clock().changes());
     manager.add(NAME, controller, reconcile);
@@ -137,11 +143,12 @@ pub fn register(manager: &mut Manager) {
 // +kbr:rbac:groups=batch.tutorial.kubebuilder.io,resources=cronjobs/status,verbs=patch
 // +kbr:rbac:groups=batch.tutorial.kubebuilder.io,resources=cronjobs/finalizers,verbs=update
 // +kbr:rbac:groups=batch,resources=jobs,verbs=list;watch;create;delete
+// +kbr:rbac:groups="",resources=pods,verbs=list;watch
 // +kbr:rbac:groups=events.k8s.io,resources=events,verbs=create
 
 /// Starts the run that is due, deletes surplus Jobs, and reports both in the status.
 ///
-/// Runs after every change to `object` or one of its Jobs, and when its next run is due.
+/// Runs after every change to `object`, its Jobs or their pods, and when its next run is due.
 async fn reconcile(object: Handle<Object>) -> Result<Action, Error> {
     // 1. Load the CronJob. The cache has already done that, and has our last write.
     if object.metadata.deletion_timestamp.is_some() {
@@ -176,9 +183,10 @@ async fn reconcile(object: Handle<Object>) -> Result<Action, Error> {
     if decision::recorded(&object).is_some_and(|last| decision::is_future(last, now)) {
         tracing::warn!("lastScheduleTime is in the future: a clock was ahead, runs count from now");
     }
-    let jobs = Jobs::from(object.owned::<Job>()?);
+    let mut jobs = Jobs::from(object.owned::<Job>()?);
+    jobs.problem = Problem::of_pods(&object.pods());
     let status = status::of(&object, &jobs, &outcome, now);
-    report(&object, &status, &outcome).await?;
+    report(&object, &status, &outcome, &jobs).await?;
     outcome.job?;
     // 7. Requeue for the next run; a change to a Job triggers a reconcile sooner.
     let wait = decision::wait(&outcome.run, decision.next, time());
@@ -242,13 +250,14 @@ async fn report(
     object: &Handle<Object>,
     status: &v1::CronJobStatus,
     outcome: &Outcome,
+    jobs: &Jobs,
 ) -> Result<(), Error> {
     let run = events::of_run(outcome);
     // At the same time: the Job exists, whether or not the status can be written.
     let (written, ()) = tokio::join!(object.status(status), publish(object, &run));
     written.map_err(Error::Status)?;
     // Only now: a change that could not be written is still new at the next attempt.
-    publish(object, &events::of_changes(object, status)).await;
+    publish(object, &events::of_changes(object, status, jobs)).await;
     Ok(())
 }
 

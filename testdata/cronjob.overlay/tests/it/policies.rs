@@ -5,20 +5,25 @@
 //! Kubernetes' own controllers run the Jobs here; a test stands in for the kubelet and determines how
 //! their pods end.
 
+use api::v1::CronJob;
 use k8s_openapi::api::batch::v1::Job;
 use k8s_openapi::api::core::v1::Pod;
 use kube::api::{DeleteParams, ListParams, Patch, PatchParams};
 use kube::runtime::wait::conditions::is_deleted;
 use kube::{Api, ResourceExt};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::kubernetes;
 use crate::support::{HOURLY, World, active, now};
 
 /// A CronJob with the given policy whose first run has started, with its Job and the pod of the Job.
 async fn started(policy: &str) -> (World<'static>, String, Pod) {
+    started_with(json!({ "concurrencyPolicy": policy })).await
+}
+
+/// A CronJob with this change of its spec, whose first run has started.
+async fn started_with(spec: Value) -> (World<'static>, String, Pod) {
     let world = World::new(kubernetes()).await;
-    let spec = json!({ "concurrencyPolicy": policy });
     world.create("sample", HOURLY, spec).await;
     let job = world.make_due("sample").await;
     let has_pod = |job: Option<&Job>| {
@@ -96,6 +101,55 @@ async fn replace_deletes_the_job_with_its_pods() {
     kubernetes()
         .wait_for(&pods(&world), &pod.name_any(), is_deleted(&uid))
         .await;
+}
+
+#[tokio::test]
+async fn a_pod_that_does_not_run_says_why() {
+    let template = json!({ "spec": { "restartPolicy": "OnFailure" } });
+    let spec = json!({ "jobTemplate": { "spec": { "template": template } } });
+    let (world, job, pod) = started_with(spec).await;
+    let kubelet = kubernetes().kubelet();
+    let says = async |reason: &str, message: &str| {
+        let is_so = |cronjob: &CronJob| {
+            let status = cronjob.status.as_ref();
+            let degraded = status.map(|status| &status.conditions[2]);
+            degraded.is_some_and(|it| it.reason == reason && it.message.ends_with(message))
+        };
+        let cronjob = world.wait("sample", is_so).await;
+        let available = &cronjob.status.as_ref().unwrap().conditions[0];
+        let expected = ["AsExpected", "JobsActive"].contains(&reason);
+        assert_eq!(available.status == "True", expected, "{available:?}");
+    };
+
+    kubelet.unschedulable(&pod, "0/1 nodes are available").await;
+    says("Unschedulable", "0/1 nodes are available").await;
+    kubelet
+        .fail_to_start(&pod, "ErrImagePull", "not found")
+        .await;
+    says("ImagePullBackOff", "not found").await;
+    kubelet
+        .fail_to_start(&pod, "ImagePullBackOff", "back-off")
+        .await;
+    says("ImagePullBackOff", "back-off").await;
+    kubelet.crash_loop(&pod, 1).await;
+    says("CrashLoopBackOff", "ended with exit code 1").await;
+    kubelet.kill_for_memory(&pod).await;
+    says("OOMKilled", "ended with exit code 137").await;
+    kubelet.run(&pod).await;
+    says("AsExpected", "").await;
+    kubelet.complete(&pod).await;
+    world.wait_for_active("sample", &[]).await;
+
+    for reason in [
+        "Unschedulable",
+        "ImagePullBackOff",
+        "CrashLoopBackOff",
+        "OOMKilled",
+    ] {
+        let events = world.events(reason).await;
+        assert_eq!(events.len(), 1, "{reason} of {job}: {events:?}");
+        assert_eq!(events[0].series, None, "{reason}");
+    }
 }
 
 #[tokio::test]

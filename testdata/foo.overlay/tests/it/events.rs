@@ -3,12 +3,15 @@
 
 //! The events that `kubectl describe` shows of a Foo: each state is reported when it begins.
 
+use api::v1alpha1::Foo;
+use k8s_openapi::api::core::v1::{Pod, ResourceQuota};
 use k8s_openapi::api::events::v1::Event;
-use kube::api::DeleteParams;
+use kube::Api;
+use kube::api::{DeleteParams, ListParams, Patch, PatchParams, PostParams};
 use serde_json::json;
 
-use crate::env;
-use crate::support::World;
+use crate::support::{World, degraded};
+use crate::{env, kubernetes};
 
 fn type_and_note(event: &Event) -> (&str, &str) {
     let type_ = event.type_.as_deref().unwrap();
@@ -85,4 +88,80 @@ async fn a_name_that_is_taken_is_a_warning_each_time_it_begins() {
     };
     assert_eq!(warnings.len(), 1);
     assert_eq!(count(&warnings[0]), 2);
+}
+
+/// Waits until the condition `Degraded` has this reason and a message with this text.
+async fn wait_for_problem(world: &World, reason: &str, text: &str) {
+    let is_so = |foo: Option<&Foo>| {
+        let degraded = foo.and_then(degraded);
+        degraded.is_some_and(|it| it.reason == reason && it.message.contains(text))
+    };
+    world.env.wait_for(&world.foos, "sample", is_so).await;
+}
+
+#[tokio::test]
+async fn pods_that_do_not_run_are_a_warning() {
+    let world = World::new(env()).await;
+    let spec = json!({ "deploymentName": "web" });
+    let (_, deployment) = world.create_and_wait("sample", spec).await;
+    let pods = Api::<Pod>::namespaced(env().admin(), &world.namespace);
+    let template = deployment.spec.unwrap().template;
+    let mut pod = Pod {
+        metadata: template.metadata.unwrap_or_default(),
+        spec: template.spec,
+        status: None,
+    };
+    pod.metadata.name = Some("one".to_owned());
+    let pod = pods.create(&PostParams::default(), &pod).await.unwrap();
+    let kubelet = env().kubelet();
+
+    kubelet.unschedulable(&pod, "0/3 nodes are available").await;
+    let text = "pod one: 0/3 nodes are available";
+    wait_for_problem(&world, "Unschedulable", text).await;
+    kubelet
+        .fail_to_start(&pod, "ImagePullBackOff", "not found")
+        .await;
+    let text = "container nginx of pod one: not found";
+    wait_for_problem(&world, "ImagePullBackOff", text).await;
+    kubelet.crash_loop(&pod, 1).await;
+    let text = "container nginx of pod one ended with exit code 1";
+    wait_for_problem(&world, "CrashLoopBackOff", text).await;
+    kubelet.kill_for_memory(&pod).await;
+    wait_for_problem(&world, "OOMKilled", "exit code 137").await;
+    kubelet.run(&pod).await;
+    wait_for_problem(&world, "AsWanted", "").await;
+
+    let warnings = world.events("sample", "CrashLoopBackOff").await;
+    let note = "container nginx of pod one ended with exit code 1";
+    assert_eq!(type_and_note(&warnings[0]), ("Warning", note));
+    for reason in ["Unschedulable", "ImagePullBackOff", "OOMKilled"] {
+        let warnings = world.events("sample", reason).await;
+        assert_eq!(warnings.len(), 1, "{reason}");
+        assert_eq!(count(&warnings[0]), 1, "{reason}");
+    }
+    // The same Foo still has its Deployment.
+    assert_eq!(world.events("sample", "Synced").await.len(), 1);
+}
+
+#[tokio::test]
+async fn pods_that_a_quota_does_not_allow_are_a_warning() {
+    let world = World::new(kubernetes()).await;
+    let quotas = Api::<ResourceQuota>::namespaced(world.env.admin(), &world.namespace);
+    let none = json!({ "metadata": { "name": "none" }, "spec": { "hard": { "pods": "0" } } });
+    let none = serde_json::from_value(none).unwrap();
+    quotas.create(&PostParams::default(), &none).await.unwrap();
+    // The controller of quotas would do this, but does not run here.
+    let used = json!({ "status": { "hard": { "pods": "0" }, "used": { "pods": "0" } } });
+    let (params, used) = (PatchParams::default(), Patch::Merge(used));
+    quotas.patch_status("none", &params, &used).await.unwrap();
+
+    let spec = json!({ "deploymentName": "web", "replicas": 1 });
+    world.create("sample", spec).await;
+
+    wait_for_problem(&world, "FailedCreate", "exceeded quota: none").await;
+    let warnings = world.events("sample", "FailedCreate").await;
+    assert!(type_and_note(&warnings[0]).1.contains("exceeded quota"));
+    let pods = Api::<Pod>::namespaced(world.env.admin(), &world.namespace);
+    let pods = pods.list(&ListParams::default()).await.unwrap();
+    assert!(pods.items.is_empty());
 }

@@ -3,15 +3,18 @@
 
 //! Reconciles `Foo` objects: each has the Deployment that its spec names, and never one of somebody else.
 //!
-//! [`deployment`] defines the desired Deployment, and [`status`] what is reported about it.
+//! [`deployment`] defines the desired Deployment, and [`status`] what is reported about it and its pods.
 
 mod deployment;
 mod status;
 
 use api::v1alpha1;
 use k8s_openapi::api::apps::v1::Deployment;
-use kbr_runtime::{Action, Controller, Handle, Manager, OwnedError};
-use kube::ResourceExt;
+use k8s_openapi::api::core::v1::Pod;
+use kbr_runtime::{Action, Controller, Handle, Manager, OwnedError, Problem};
+use kube::runtime::events::EventType;
+use kube::runtime::watcher::Config;
+use kube::{Api, ResourceExt};
 
 use status::Outcome;
 
@@ -32,9 +35,15 @@ pub enum Error {
 
 /// Adds this controller to `manager`.
 pub fn register(manager: &mut Manager) {
+    let pods = Api::<Pod>::all(manager.client());
+    let pods = manager.cache(pods, Config::default().labels(deployment::PODS));
+    // Only the rest is read.
+    pods.slim(|pod| pod.spec = None);
     let controller = Controller::new(manager.all())
-        // A change to a Deployment triggers a reconcile of the Foo that controls it.
+        // A change to a Deployment triggers a reconcile of the Foo that controls it, and a change to a pod
+        // one of the Foo that its label names.
         .owns(manager.all::<Deployment>())
+        .pods(pods, deployment::FOO)
         .concurrency(WORKERS);
     manager.add("foo", controller, reconcile);
 }
@@ -43,11 +52,12 @@ pub fn register(manager: &mut Manager) {
 // +kbr:rbac:groups=samplecontroller.example.com,resources=foos/status,verbs=patch
 // +kbr:rbac:groups=samplecontroller.example.com,resources=foos/finalizers,verbs=update
 // +kbr:rbac:groups=apps,resources=deployments,verbs=list;watch;create;patch;delete
+// +kbr:rbac:groups="",resources=pods,verbs=list;watch
 // +kbr:rbac:groups=events.k8s.io,resources=events,verbs=create;patch
 
 /// Applies the desired Deployment of `foo`, deletes those of earlier names, and reports the result.
 ///
-/// Runs after every change to `foo` and to its Deployments, and when a name that was taken is free.
+/// Runs after every change to `foo`, its Deployments and their pods, and when a name that was taken is free.
 async fn reconcile(foo: Handle<Object>) -> Result<Action, Error> {
     if foo.metadata.deletion_timestamp.is_some() {
         // Kubernetes deletes what the object controls.
@@ -55,21 +65,26 @@ async fn reconcile(foo: Handle<Object>) -> Result<Action, Error> {
     }
     let outcome = match foo.apply(&deployment::of(&foo)).await {
         Ok(applied) => {
+            let problem = Problem::of_deployment(&applied, &foo.pods());
             for old in foo.prune(&[applied]).await? {
                 tracing::info!(deployment = old.name_any(), "deleted: the name has changed");
             }
-            Outcome::Synced
+            Outcome::Synced(problem)
         }
         // No retry is needed: the Foo is reconciled when that Deployment is deleted.
         Err(OwnedError::NameTaken { .. }) => Outcome::NameTaken,
         Err(error) => return Err(error.into()),
     };
     let status = status::of(&foo, &foo.owned()?, outcome, foo.now());
-    // The event follows only once the status is written: until then, it is still new at the next attempt.
-    if foo.status(&status).await?
-        && let Some(event) = status::event(&foo, &status)
-    {
-        foo.publish(&event).await;
+    // The events follow only once the status is written: until then, they are still new at the next attempt.
+    if foo.status(&status).await? {
+        if let Some(event) = status::event(&foo, &status) {
+            foo.publish(&event).await;
+        }
+        if let Some(problem) = status::new_problem(&foo, &status) {
+            let (reason, note) = (&problem.reason, &problem.message);
+            foo.event(EventType::Warning, reason, note).await;
+        }
     }
     Ok(Action::await_change())
 }

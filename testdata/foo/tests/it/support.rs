@@ -138,8 +138,17 @@ impl World {
 
 /// The condition `Synced` in the status.
 pub fn synced(foo: &Foo) -> Option<&Condition> {
+    condition(foo, "Synced")
+}
+
+/// The condition `Degraded` in the status.
+pub fn degraded(foo: &Foo) -> Option<&Condition> {
+    condition(foo, "Degraded")
+}
+
+fn condition<'a>(foo: &'a Foo, type_: &str) -> Option<&'a Condition> {
     let mut conditions = foo.status.iter().flat_map(|status| &status.conditions);
-    conditions.find(|condition| condition.type_ == "Synced")
+    conditions.find(|condition| condition.type_ == type_)
 }
 
 /// The desired number of replicas of a Deployment.

@@ -6,9 +6,10 @@
 use std::collections::BTreeMap;
 
 use api::v1::Guestbook;
-use k8s_openapi::api::core::v1::Pod;
-use kube::ResourceExt;
-use kube::api::{DeleteParams, PostParams};
+use k8s_openapi::api::core::v1::{Pod, ResourceQuota};
+use k8s_openapi::api::events::v1::Event;
+use kube::api::{DeleteParams, ListParams, Patch, PatchParams, PostParams};
+use kube::{Api, ResourceExt};
 use serde_json::json;
 
 use crate::env;
@@ -79,6 +80,100 @@ async fn a_pod_is_active_until_an_older_one_is_ready() {
     env().kubelet().run(a).await;
     wait_for_roles(&world, Some(a), &[b, c]).await;
     world.ready("sample", 3).await;
+}
+
+/// How many events with that reason there are about `sample`, repetitions included.
+async fn events(world: &World, reason: &str) -> i32 {
+    let events = Api::<Event>::namespaced(env().admin(), &world.namespace);
+    let events = events.list(&ListParams::default()).await.unwrap();
+    let about = events.into_iter().filter(|event| {
+        let regarding = event.regarding.as_ref();
+        let is_about = regarding.is_some_and(|it| it.name.as_deref() == Some("sample"));
+        is_about && event.reason.as_deref() == Some(reason)
+    });
+    let counts = about.map(|event| event.series.map_or(1, |series| series.count));
+    counts.sum()
+}
+
+/// Waits until `sample` is not ready for this reason, with this text in the message.
+async fn wait_for_problem(world: &World, reason: &str, text: &str) {
+    let is_so = |now: &Guestbook| {
+        ready(now).is_some_and(|ready| ready.reason == reason && ready.message.contains(text))
+    };
+    let guestbook = world.wait("sample", is_so).await;
+    assert_eq!(ready(&guestbook).unwrap().status, "False");
+}
+
+#[tokio::test]
+async fn a_pod_that_does_not_run_says_why() {
+    let (world, pods) = three().await;
+    let [a, b, c] = pods.as_slice() else {
+        panic!("three pods");
+    };
+    let kubelet = env().kubelet();
+    let message = "0/3 nodes are available: 3 Insufficient memory.";
+    kubelet.unschedulable(a, message).await;
+    let text = "3 of 3 pods are up to date, 0 are ready; pod ";
+    wait_for_problem(&world, "Unschedulable", text).await;
+    wait_for_problem(&world, "Unschedulable", message).await;
+
+    let message = "configmap \"settings\" not found";
+    kubelet
+        .fail_to_start(a, "CreateContainerConfigError", message)
+        .await;
+    wait_for_problem(&world, "CreateContainerConfigError", message).await;
+    kubelet
+        .fail_to_start(a, "ImagePullBackOff", "not found")
+        .await;
+    wait_for_problem(&world, "ImagePullBackOff", "not found").await;
+    for pod in [a, b, c] {
+        kubelet.run(pod).await;
+    }
+    world.ready("sample", 3).await;
+
+    kubelet.crash_loop(b, 1).await;
+    wait_for_problem(&world, "CrashLoopBackOff", "exit code 1").await;
+    kubelet.run(b).await;
+    world.ready("sample", 3).await;
+    kubelet.kill_for_memory(b).await;
+    wait_for_problem(&world, "OOMKilled", "exit code 137").await;
+    kubelet.run(b).await;
+    world.ready("sample", 3).await;
+    // It begins again, which is counted in the same event.
+    kubelet.crash_loop(b, 1).await;
+    wait_for_problem(&world, "CrashLoopBackOff", "exit code 1").await;
+
+    world.quiet().await;
+    for (reason, count) in [
+        ("Unschedulable", 1),
+        ("CreateContainerConfigError", 1),
+        ("ImagePullBackOff", 1),
+        ("OOMKilled", 1),
+        ("CrashLoopBackOff", 2),
+    ] {
+        assert_eq!(events(&world, reason).await, count, "{reason}");
+    }
+}
+
+#[tokio::test]
+async fn pods_that_a_quota_does_not_allow_are_reported() {
+    let world = World::new(env()).await;
+    let quotas = Api::<ResourceQuota>::namespaced(env().admin(), &world.namespace);
+    let none = json!({ "metadata": { "name": "none" }, "spec": { "hard": { "pods": "0" } } });
+    let none = serde_json::from_value(none).unwrap();
+    quotas.create(&PostParams::default(), &none).await.unwrap();
+    // The controller of quotas would do this, but does not run here.
+    let used = json!({ "status": { "hard": { "pods": "0" }, "used": { "pods": "0" } } });
+    let (params, used) = (PatchParams::default(), Patch::Merge(used));
+    quotas.patch_status("none", &params, &used).await.unwrap();
+    world.create_settings(SETTINGS, "Hello").await;
+
+    let spec = json!({ "size": 1, "configMapName": SETTINGS });
+    world.create("sample", spec).await;
+
+    wait_for_problem(&world, "FailedCreate", "exceeded quota: none").await;
+    world.quiet().await;
+    assert_eq!(events(&world, "FailedCreate").await, 1);
 }
 
 #[tokio::test]

@@ -16,6 +16,7 @@ use api::v1;
 use k8s_openapi::api::apps::v1::Deployment;
 use k8s_openapi::api::core::v1::{ConfigMap, Pod};
 use kbr_runtime::{Action, Cache, Controller, Handle, Manager, OwnedError};
+use kube::runtime::events::EventType;
 use kube::runtime::reflector::ObjectRef;
 
 use status::Outcome;
@@ -63,6 +64,7 @@ pub fn register(manager: &mut Manager) {
 // +kbr:rbac:groups="",resources=configmaps,verbs=get;list;watch
 // +kbr:rbac:groups="",resources=pods,verbs=list;watch
 // +kbr:rbac:groups=apps,resources=deployments,verbs=list;watch;create;patch
+// +kbr:rbac:groups=events.k8s.io,resources=events,verbs=create;patch
 
 /// Applies the Deployment that `object` and its ConfigMap call for, and reports its pods.
 ///
@@ -75,7 +77,12 @@ async fn reconcile(object: Handle<Object>, pods: Cache<Pod>) -> Result<Action, E
     }
     let outcome = apply(&object).await?;
     let status = status::of(&object, &outcome, &pods::of(&object, &pods), object.now());
-    object.status(&status).await.map_err(Error::Status)?;
+    if object.status(&status).await.map_err(Error::Status)?
+        && let Some(problem) = status::new_problem(&object, &status)
+    {
+        let (reason, note) = (&problem.reason, &problem.message);
+        object.event(EventType::Warning, reason, note).await;
+    }
     // No retry is needed: there is a watch for everything that may be missing.
     Ok(Action::await_change())
 }

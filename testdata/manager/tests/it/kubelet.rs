@@ -44,6 +44,18 @@ impl Place {
         place
     }
 
+    /// What `kubectl get` shows of the pod: how many containers are ready, its state, and its restarts.
+    fn shows(&self) -> String {
+        let output = env()
+            .kubectl()
+            .args(["get", "pod", "sample", "--no-headers", "--namespace"])
+            .arg(&self.namespace)
+            .output();
+        let line = String::from_utf8(output.unwrap().stdout).unwrap();
+        let words: Vec<_> = line.split_whitespace().skip(1).take(3).collect();
+        words.join(" ")
+    }
+
     async fn pod(&self, policy: &str) -> Pod {
         let pod = json!({ "metadata": { "name": "sample" }, "spec": spec(policy) });
         let pod = serde_json::from_value(pod).unwrap();
@@ -162,16 +174,7 @@ async fn a_pod_runs_and_completes() {
 #[tokio::test]
 async fn the_first_step_starts_a_pod_and_kubectl_shows_it_as_in_a_cluster() {
     let place = Place::new().await;
-    let shows = || {
-        let output = env()
-            .kubectl()
-            .args(["get", "pod", "sample", "--no-headers", "--namespace"])
-            .arg(&place.namespace)
-            .output();
-        let line = String::from_utf8(output.unwrap().stdout).unwrap();
-        let words: Vec<_> = line.split_whitespace().skip(1).take(3).collect();
-        words.join(" ")
-    };
+    let shows = || place.shows();
     let pod = place.pod("OnFailure").await;
     assert_eq!(shows(), "0/1 Pending 0");
     kubelet().ready(&pod, false).await;
@@ -192,6 +195,40 @@ async fn the_first_step_starts_a_pod_and_kubectl_shows_it_as_in_a_cluster() {
         .unwrap()
         .reason;
     assert_eq!(reason.as_deref(), Some("Evicted"));
+}
+
+#[tokio::test]
+async fn kubectl_shows_why_a_pod_does_not_run() {
+    let place = Place::new().await;
+    let pod = place.pod("Always").await;
+
+    let unscheduled = kubelet()
+        .unschedulable(&pod, "0/1 nodes are available")
+        .await;
+    assert_eq!(place.shows(), "0/1 Pending 0");
+    assert_eq!(condition(&unscheduled, "PodScheduled"), "False");
+    let waiting = kubelet().fail_to_start(&pod, "ImagePullBackOff", "no such image");
+    let waiting = waiting.await;
+    assert_eq!(place.shows(), "0/1 ImagePullBackOff 0");
+    assert_eq!(condition(&waiting, "PodScheduled"), "True");
+    kubelet().run(&pod).await;
+    assert_eq!(place.shows(), "1/1 Running 0");
+    kubelet().crash_loop(&pod, 64).await;
+    assert_eq!(place.shows(), "0/1 CrashLoopBackOff 0");
+    kubelet().run(&pod).await;
+    assert_eq!(place.shows(), "1/1 Running 1");
+    kubelet().kill_for_memory(&pod).await;
+    assert_eq!(place.shows(), "0/1 CrashLoopBackOff 1");
+}
+
+#[tokio::test]
+async fn a_pod_that_is_not_restarted_ends_when_it_is_killed() {
+    let place = Place::new().await;
+    let pod = place.pod("Never").await;
+
+    kubelet().kill_for_memory(&pod).await;
+
+    assert_eq!(place.shows(), "0/1 OOMKilled 0");
 }
 
 #[tokio::test]
@@ -252,6 +289,12 @@ async fn an_impossible_step_panics_with_the_reason() {
     let (not_deleted, no_failure) = (pod.clone(), pod.clone());
     let not_deleted = refusal(async move { kubelet().terminate(&not_deleted).await }).await;
     let no_failure = refusal(async move { kubelet().fail(&no_failure, 0).await }).await;
+    let no_loop = pod.clone();
+    let no_loop = refusal(async move { kubelet().crash_loop(&no_loop, 1).await }).await;
+    kubelet().run(&pod).await;
+    let (placed, started) = (pod.clone(), pod.clone());
+    let placed = refusal(async move { kubelet().unschedulable(&placed, "").await }).await;
+    let started = refusal(async move { kubelet().fail_to_start(&started, "A", "").await }).await;
     kubelet().fail(&pod, 1).await;
     let ended = pod.clone();
     let ended = refusal(async move { kubelet().run(&ended).await }).await;
@@ -270,6 +313,12 @@ async fn an_impossible_step_panics_with_the_reason() {
         no_failure.contains("exit code 0 is a success: use `complete`"),
         "{no_failure}"
     );
+    assert!(
+        no_loop.contains("does not restart containers that end with 1"),
+        "{no_loop}"
+    );
+    assert_eq!(placed, format!("{name}it is on the node testenv"));
+    assert_eq!(started, format!("{name}its containers run"));
     assert_eq!(ended, format!("{name}it has ended, its phase is Failed"));
     assert_eq!(gone, format!("{name}it is gone"));
     assert_eq!(another, format!("{name}it is gone"));

@@ -3,9 +3,9 @@
 
 //! Reconciles `Memcached` objects: each has a Deployment of its image, and a Service in front of that.
 //!
-//! [`children`] has the objects that it applies, [`status`] what it reports. It does not own the pods, but
-//! a ReplicaSet of its Deployment does: [`pods`] finds them by their labels. [`gauges`] counts all of
-//! these.
+//! [`children`] has the objects that it applies, [`status`] what it reports: also the names of the
+//! [`pods`], and why they do not run. A Memcached does not own its pods, but a ReplicaSet of its
+//! Deployment does: they are found by their labels. [`gauges`] counts all of these.
 
 mod children;
 mod gauges;
@@ -16,11 +16,11 @@ use std::sync::Arc;
 
 use api::v1;
 use k8s_openapi::api::apps::v1::Deployment;
-use k8s_openapi::api::core::v1::Service;
-use kbr_runtime::{Action, Cache, Controller, Handle, Manager, OwnedError};
+use k8s_openapi::api::core::v1::{Pod, Service};
+use kbr_runtime::{Action, Controller, Handle, Manager, OwnedError, Problem};
+use kube::Api;
 use kube::runtime::events::EventType;
-
-use pods::PodMeta;
+use kube::runtime::watcher::Config;
 
 /// The kind that this controller reconciles.
 type Object = v1::Memcached;
@@ -42,16 +42,17 @@ pub enum Error {
 
 /// Adds this controller to `manager`.
 pub fn register(manager: &mut Manager) {
-    let pods = pods::cache(manager);
-    // A change to an owned object triggers a reconcile of its owner.
+    let pods = Api::<Pod>::all(manager.client());
+    let pods = manager.cache(pods, Config::default().labels(children::PODS));
+    // Only the rest is read.
+    pods.slim(|pod| pod.spec = None);
+    // A change to an owned object or to a pod triggers a reconcile.
     let controller = Controller::new(manager.all())
         .owns(manager.all::<Deployment>())
         .owns(manager.all::<Service>())
-        .watches(pods.clone(), pods::owner);
+        .pods(pods.clone(), children::INSTANCE);
     gauges::register(manager.metrics(), &controller.cache(), &pods);
-    manager.add(NAME, controller, move |object| {
-        reconcile(object, pods.clone())
-    });
+    manager.add(NAME, controller, reconcile);
 }
 
 // +kbr:rbac:groups=memcached.cache.example.com,resources=memcacheds,verbs=list;watch;patch
@@ -64,18 +65,18 @@ pub fn register(manager: &mut Manager) {
 
 /// Moves the cluster toward the spec of `object`, or cleans up after it; runs again after every
 /// change to the object, to what it owns, and to its pods.
-async fn reconcile(object: Handle<Object>, pods: Cache<PodMeta>) -> Result<Action, Error> {
+async fn reconcile(object: Handle<Object>) -> Result<Action, Error> {
     object
-        .finalizer(FINALIZER, apply(&object, &pods), clean_up(&object))
+        .finalizer(FINALIZER, apply(&object), clean_up(&object))
         .await
 }
 
 /// Applies the objects that `object` owns, and reports the result in the status.
-async fn apply(object: &Handle<Object>, pods: &Cache<PodMeta>) -> Result<Action, Error> {
+async fn apply(object: &Handle<Object>) -> Result<Action, Error> {
     let applied = apply_children(object).await;
     let problem = applied.as_ref().err().and_then(status::problem);
     if applied.is_ok() || problem.is_some() {
-        report(object, pods::names(pods, object), problem).await?;
+        report(object, problem).await?;
     }
     match applied {
         // No retry is needed: the object is reconciled when the name is free.
@@ -93,14 +94,12 @@ async fn apply_children(object: &Handle<Object>) -> Result<(), OwnedError> {
 }
 
 /// Writes the status if it changed, and publishes an event about a new problem.
-async fn report(
-    object: &Handle<Object>,
-    pods: Vec<String>,
-    problem: Option<status::Problem>,
-) -> Result<(), Error> {
-    let owned = object.owned::<Deployment>()?;
+async fn report(object: &Handle<Object>, problem: Option<Problem>) -> Result<(), Error> {
+    let (owned, pods) = (object.owned::<Deployment>()?, object.pods());
     let deployment = owned.first().map(Arc::as_ref);
-    let new = status::of(object, deployment, pods, problem, object.now());
+    let problem = problem.or_else(|| Problem::of_deployment(deployment?, &pods));
+    let names = pods::names(&pods);
+    let new = status::of(object, deployment, names, problem, object.now());
     let old = object.status.as_ref().and_then(status::degraded);
     if object.status(&new).await?
         && let Some(new) = status::degraded(&new)

@@ -6,7 +6,7 @@
 
 use api::v1::Memcached;
 use k8s_openapi::api::apps::v1::Deployment;
-use k8s_openapi::api::core::v1::{Pod, Service};
+use k8s_openapi::api::core::v1::{Pod, ResourceQuota, Service};
 use kube::api::{DeleteParams, ListParams, Patch, PatchParams, PostParams};
 use kube::{Api, ResourceExt};
 use serde_json::json;
@@ -53,6 +53,29 @@ impl World {
         found.await.unwrap().status.unwrap().nodes
     }
 
+    /// Waits until the condition `Degraded` has this reason and a message with this text.
+    async fn wait_for_problem(&self, reason: &str, text: &str) {
+        let is_so = |memcached: Option<&Memcached>| {
+            let status = memcached.and_then(|memcached| memcached.status.as_ref());
+            status.is_some_and(|status| {
+                let mut conditions = status.conditions.iter();
+                conditions.any(|it| {
+                    it.type_ == "Degraded" && it.reason == reason && it.message.contains(text)
+                })
+            })
+        };
+        kubernetes()
+            .wait_for(&self.memcacheds, "sample", is_so)
+            .await;
+    }
+
+    async fn resize(&self, size: usize) {
+        let size = Patch::Merge(json!({ "spec": { "size": size } }));
+        let params = PatchParams::default();
+        let changed = self.memcacheds.patch("sample", &params, &size).await;
+        changed.unwrap();
+    }
+
     /// The names of the pods that are not being deleted.
     async fn names(&self) -> Vec<String> {
         let pods = self.pods.list(&ListParams::default()).await.unwrap();
@@ -70,10 +93,7 @@ async fn the_status_lists_the_pods_when_scaling_up_and_down() {
     assert_eq!(world.wait_for(3).await, world.names().await);
 
     for size in [5, 2, 0, 1] {
-        let size_now = Patch::Merge(json!({ "spec": { "size": size } }));
-        let params = PatchParams::default();
-        let changed = world.memcacheds.patch("sample", &params, &size_now).await;
-        changed.unwrap();
+        world.resize(size).await;
         assert_eq!(world.wait_for(size).await, world.names().await);
     }
 }
@@ -98,6 +118,46 @@ async fn a_deleted_pod_is_replaced() {
 }
 
 #[tokio::test]
+async fn pods_that_crash_are_reported_until_they_run_again() {
+    let world = World::new(2).await;
+    let pod = world.pods.get(&world.names().await[1]).await.unwrap();
+    let kubelet = kubernetes().kubelet();
+
+    kubelet.crash_loop(&pod, 64).await;
+    let text = format!(
+        "container memcached of pod {} ended with exit code 64",
+        pod.name_any()
+    );
+    world.wait_for_problem("CrashLoopBackOff", &text).await;
+    kubelet.kill_for_memory(&pod).await;
+    world.wait_for_problem("OOMKilled", "137").await;
+
+    kubelet.run(&pod).await;
+    world.wait_for_problem("AsWanted", "").await;
+    world.wait_for(2).await;
+}
+
+/// The Deployment's own controllers report that, as they do in a cluster.
+#[tokio::test]
+async fn pods_that_a_quota_does_not_allow_are_reported() {
+    let world = World::new(1).await;
+    let quotas = Api::<ResourceQuota>::namespaced(kubernetes().admin(), &world.namespace);
+    let one = json!({ "metadata": { "name": "one" }, "spec": { "hard": { "pods": "1" } } });
+    let one = serde_json::from_value(one).unwrap();
+    quotas.create(&PostParams::default(), &one).await.unwrap();
+    // The controller of quotas would do this, but does not run here.
+    let used = json!({ "status": { "hard": { "pods": "1" }, "used": { "pods": "1" } } });
+    let params = PatchParams::default();
+    let used = Patch::Merge(used);
+    quotas.patch_status("one", &params, &used).await.unwrap();
+
+    world.resize(2).await;
+
+    let text = "exceeded quota: one, requested: pods=1, used: pods=1, limited: pods=1";
+    world.wait_for_problem("FailedCreate", text).await;
+}
+
+#[tokio::test]
 async fn a_pod_of_another_memcached_is_not_counted() {
     let world = World::new(1).await;
     let other = json!({
@@ -118,10 +178,7 @@ async fn a_pod_of_another_memcached_is_not_counted() {
         .await
         .unwrap();
 
-    let size = Patch::Merge(json!({ "spec": { "size": 2 } }));
-    let params = PatchParams::default();
-    let changed = world.memcacheds.patch("sample", &params, &size).await;
-    changed.unwrap();
+    world.resize(2).await;
 
     let pods = world.wait_for(2).await;
     assert!(!pods.contains(&"other".to_owned()), "{pods:?}");

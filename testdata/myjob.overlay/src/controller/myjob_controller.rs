@@ -86,7 +86,7 @@ fn phase(object: &Object) -> Option<Phase> {
 fn observe(object: &Handle<Object>) -> Result<Seen, OwnedError> {
     let (name, pods) = (object.name_any(), object.owned::<Pod>()?);
     let pod = pods.iter().find(|pod| pod.name_any() == name);
-    Ok(pod.map_or(Seen::Nothing, |pod| machine::seen(pod)))
+    Ok(pod.map_or(Seen::Nothing, machine::seen))
 }
 
 /// Creates the Pod. Returns what has the name then.
@@ -126,7 +126,10 @@ async fn report(object: &Handle<Object>, state: &State) -> Result<(), Error> {
     if !object.status(&status).await.map_err(Error::Status)? {
         return Ok(());
     }
+    // The Pod was created before, and runs again.
+    let is_again = phase(object) == Some(Phase::Running) && *state == State::Running(None);
     if reason(object) != Some(state.reason())
+        && !is_again
         && let Some(warns) = state.warns()
     {
         let type_ = match warns {

@@ -4,11 +4,11 @@
 //! What happens to a MyJob, and to its Pod.
 
 use api::v1beta1::{MyJob, Phase};
-use k8s_openapi::api::core::v1::Pod;
+use k8s_openapi::api::core::v1::{Pod, ResourceQuota};
 use kbr_runtime::is_controlled_by;
-use kube::api::{DeleteParams, Patch, PatchParams, PropagationPolicy};
+use kube::api::{DeleteParams, Patch, PatchParams, PostParams, PropagationPolicy};
 use kube::runtime::wait::conditions::is_deleted;
-use kube::{Resource, ResourceExt};
+use kube::{Api, Resource, ResourceExt};
 use serde_json::json;
 
 use crate::env;
@@ -110,6 +110,66 @@ async fn a_restarted_container_does_not_complete_the_myjob() {
     assert_eq!(phase(&myjob), Some(Phase::Running));
     env().kubelet().complete(&pod).await;
     world.wait_for_reason("PodSucceeded").await;
+}
+
+#[tokio::test]
+async fn a_pod_that_does_not_run_says_why() {
+    let world = World::new(env()).await;
+    let mut spec = pod_spec();
+    spec["restartPolicy"] = json!("OnFailure");
+    let pod = world.start(spec).await;
+    let kubelet = env().kubelet();
+    let says = async |reason: &str, message: &str| {
+        let myjob = world.wait_for_reason(reason).await;
+        assert_eq!(phase(&myjob), Some(Phase::Running));
+        let expected = format!("Completed=False {reason}: {message}");
+        assert_eq!(conditions(&myjob)[0], expected);
+        let event = ("Warning".to_owned(), message.to_owned());
+        assert_eq!(world.event(reason).await, event);
+    };
+
+    kubelet.unschedulable(&pod, "0/1 nodes are available").await;
+    says("Unschedulable", "pod sample: 0/1 nodes are available").await;
+    kubelet
+        .fail_to_start(&pod, "ImagePullBackOff", "not found")
+        .await;
+    let message = "container main of pod sample: not found";
+    says("ImagePullBackOff", message).await;
+    kubelet.crash_loop(&pod, 1).await;
+    let message = "container main of pod sample ended with exit code 1";
+    says("CrashLoopBackOff", message).await;
+    kubelet.kill_for_memory(&pod).await;
+    let message = "container main of pod sample ended with exit code 137";
+    says("OOMKilled", message).await;
+
+    // It runs again, which is not another Pod.
+    kubelet.run(&pod).await;
+    world.wait_for_reason("PodCreated").await;
+    world.event("PodCreated").await;
+    kubelet.complete(&pod).await;
+    world.wait_for_reason("PodSucceeded").await;
+}
+
+#[tokio::test]
+async fn a_pod_that_a_quota_does_not_allow_is_reported_and_retried() {
+    let world = World::new(env()).await;
+    let quotas = Api::<ResourceQuota>::namespaced(env().admin(), &world.namespace);
+    let none = json!({ "metadata": { "name": "none" }, "spec": { "hard": { "pods": "0" } } });
+    let none = serde_json::from_value(none).unwrap();
+    quotas.create(&PostParams::default(), &none).await.unwrap();
+    // The controller of quotas would do this, but does not run here.
+    let used = json!({ "status": { "hard": { "pods": "0" }, "used": { "pods": "0" } } });
+    let (params, used) = (PatchParams::default(), Patch::Merge(used));
+    quotas.patch_status("none", &params, &used).await.unwrap();
+
+    world.add(pod_spec()).await;
+
+    let myjob = world.wait_for_reason("PodRefused").await;
+    let refused = &conditions(&myjob)[0];
+    assert!(refused.contains("exceeded quota: none"), "{refused}");
+    let params = DeleteParams::default();
+    quotas.delete("none", &params).await.unwrap();
+    world.wait_for_reason("PodCreated").await;
 }
 
 #[tokio::test]

@@ -17,6 +17,7 @@ pub const NAME: &str = "sample";
 /// A namespace, and the objects in it.
 pub struct World {
     pub env: &'static TestEnv,
+    pub namespace: String,
     pub myjobs: Api<MyJob>,
     pub pods: Api<Pod>,
     events: Api<Event>,
@@ -30,6 +31,7 @@ impl World {
             myjobs: Api::namespaced(env.admin(), &namespace),
             pods: Api::namespaced(env.admin(), &namespace),
             events: Api::namespaced(env.admin(), &namespace),
+            namespace,
         }
     }
 

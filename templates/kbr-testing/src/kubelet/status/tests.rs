@@ -10,8 +10,8 @@ use super::*;
 const FIRST: &str = "2026-03-02T10:00:00Z";
 const THEN: &str = "2026-03-02T10:00:07Z";
 
-const READY: Step = Step::Run { is_ready: true };
-const UNREADY: Step = Step::Run { is_ready: false };
+const READY: Step<'_> = Step::Run { is_ready: true };
+const UNREADY: Step<'_> = Step::Run { is_ready: false };
 
 fn at(time: &str) -> Time {
     Time(time.parse().unwrap())
@@ -35,7 +35,7 @@ fn pod(policy: &str) -> Pod {
 }
 
 /// The pod after these steps, of which the first is taken at [`FIRST`] and the others at [`THEN`].
-fn taken(policy: &str, steps: &[Step]) -> Pod {
+fn taken(policy: &str, steps: &[Step<'_>]) -> Pod {
     let mut pod = pod(policy);
     for (index, step) in steps.iter().enumerate() {
         let now = at(if index == 0 { FIRST } else { THEN });
@@ -173,6 +173,87 @@ fn the_effect_of_an_exit_depends_on_the_restart_policy() {
         }
         assert_eq!(has_ended(&pod), phase != "Running");
     }
+}
+
+#[test]
+fn containers_that_cannot_start_say_why_until_they_start() {
+    let wait = Step::Wait {
+        reason: "ImagePullBackOff",
+        message: "no such image",
+    };
+    let pod = taken("Always", &[wait]);
+
+    let before = status(&pod);
+    assert_eq!(before["phase"], "Pending");
+    let main = json!({
+        "name": "main",
+        "image": "busybox",
+        "imageID": "",
+        "ready": false,
+        "started": false,
+        "restartCount": 0,
+        "state": { "waiting": { "reason": "ImagePullBackOff", "message": "no such image" } },
+    });
+    assert_eq!(before["containerStatuses"][0], main);
+    assert_eq!(conditions(&pod)[3], "Ready=False ContainersNotReady");
+    assert!(!runs(&pod));
+
+    let pod = taken("Always", &[wait, READY]);
+    let started = taken("Always", &[READY]).status.unwrap().container_statuses;
+    let mut containers = pod.status.clone().unwrap().container_statuses.unwrap();
+    for container in &mut containers {
+        assert!(is_running(container));
+        container.state = Some(running(&at(FIRST)));
+    }
+    assert_eq!(Some(containers), started);
+    assert!(runs(&pod));
+}
+
+#[test]
+fn containers_that_crash_wait_for_their_restart() {
+    let crash = Step::Crash {
+        code: 64,
+        reason: "Error",
+    };
+    let pod = taken("Always", &[READY, crash]);
+
+    let before = status(&pod);
+    assert_eq!(before["phase"], "Running");
+    let main = &before["containerStatuses"][0];
+    assert_eq!(main["state"]["waiting"]["reason"], "CrashLoopBackOff");
+    assert_eq!(main["lastState"]["terminated"]["exitCode"], 64);
+    assert_eq!(main["ready"], false);
+    assert_eq!(conditions(&pod)[3], "Ready=False ContainersNotReady");
+
+    let pod = taken("Always", &[READY, crash, crash, READY]);
+    let main = &status(&pod)["containerStatuses"][0];
+    assert_eq!(main["restartCount"], 2);
+    assert_eq!(main["containerID"], "testenv://1234/main/2");
+    assert_eq!(main["state"]["running"]["startedAt"], THEN);
+    assert_eq!(main["ready"], true);
+}
+
+#[test]
+fn a_crash_without_a_restart_is_the_end() {
+    let crash = Step::Crash {
+        code: KILLED,
+        reason: "OOMKilled",
+    };
+    let pod = taken("Never", &[READY, crash]);
+
+    let main = &status(&pod)["containerStatuses"][0];
+    assert_eq!(main["state"]["terminated"]["reason"], "OOMKilled");
+    assert_eq!(main["state"]["terminated"]["exitCode"], 137);
+    assert!(has_ended(&pod));
+}
+
+#[test]
+fn a_pod_without_a_node_has_no_containers() {
+    let pod = taken("Always", &[Step::Unschedulable { message: "full" }]);
+
+    assert_eq!(conditions(&pod), ["PodScheduled=False Unschedulable"]);
+    assert!(status(&pod).get("containerStatuses").is_none());
+    assert_eq!(status(&pod)["phase"], "Pending");
 }
 
 #[test]

@@ -12,6 +12,7 @@ use kube::runtime::events::{Event, EventType};
 use kube::{Resource, ResourceExt};
 
 use super::decision::Run;
+use super::jobs::Jobs;
 use super::status::Outcome;
 
 /// How many characters of a note are kept: the API server accepts 1024 bytes, and a character may
@@ -42,8 +43,9 @@ pub fn of_run(outcome: &Outcome) -> Vec<Event> {
 
 /// The events for what is new in `status` compared with the status of `cronjob`: a lasting state is
 /// reported once, when it begins.
-pub fn of_changes(cronjob: &CronJob, status: &CronJobStatus) -> Vec<Event> {
-    let changes = status.conditions.iter().filter(|new| is_new(cronjob, new));
+pub fn of_changes(cronjob: &CronJob, status: &CronJobStatus, jobs: &Jobs) -> Vec<Event> {
+    let new = status.conditions.iter();
+    let changes = new.filter(|new| is_new(cronjob, new, jobs));
     let events = changes.filter_map(|new| match new.type_.as_str() {
         "Degraded" if new.status == "True" => Some(Event {
             type_: EventType::Warning,
@@ -55,10 +57,13 @@ pub fn of_changes(cronjob: &CronJob, status: &CronJobStatus) -> Vec<Event> {
     events.collect()
 }
 
-fn is_new(cronjob: &CronJob, new: &Condition) -> bool {
+fn is_new(cronjob: &CronJob, new: &Condition, jobs: &Jobs) -> bool {
     let mut old = cronjob.status.iter().flat_map(|status| &status.conditions);
     let old = old.find(|old| old.type_ == new.type_);
-    old.is_none_or(|old| (&old.reason, &old.message) != (&new.reason, &new.message))
+    // What a kubelet says about the same problem alternates.
+    let problem = jobs.problem.as_ref();
+    let is_of_pod = problem.is_some_and(|problem| problem.reason == new.reason);
+    old.is_none_or(|old| old.reason != new.reason || old.message != new.message && !is_of_pod)
 }
 
 fn event(reason: &str, note: String) -> Event {

@@ -11,6 +11,7 @@ use std::sync::Arc;
 use api::v1::CronJob;
 use jiff::Timestamp;
 use k8s_openapi::api::batch::v1::Job;
+use kbr_runtime::Problem;
 use kube::ResourceExt;
 use kube::api::ObjectMeta;
 
@@ -19,6 +20,9 @@ use kube::api::ObjectMeta;
 /// Only what is written survives a restart: the Jobs record which runs have started.
 pub const SCHEDULED_AT: &str = "batch.tutorial.kubebuilder.io/scheduled-at";
 
+/// The label of a pod with the name of its CronJob.
+pub const CRONJOB: &str = "batch.tutorial.kubebuilder.io/cronjob";
+
 /// The Jobs that a CronJob owns, each list sorted from the oldest to the newest.
 #[derive(Clone, Debug, Default)]
 pub struct Jobs {
@@ -26,6 +30,8 @@ pub struct Jobs {
     pub active: Vec<Arc<Job>>,
     pub succeeded: Vec<Arc<Job>>,
     pub failed: Vec<Arc<Job>>,
+    /// What keeps a pod of theirs from running.
+    pub problem: Option<Problem>,
 }
 
 impl From<Vec<Arc<Job>>> for Jobs {
@@ -77,6 +83,12 @@ pub fn new(cronjob: &CronJob, at: Timestamp) -> Job {
     let metadata = template.metadata.unwrap_or_default();
     let mut annotations = metadata.annotations.unwrap_or_default();
     annotations.insert(SCHEDULED_AT.to_owned(), at.to_string());
+    let mut spec = template.spec;
+    if let Some(spec) = &mut spec {
+        let pod = spec.template.metadata.get_or_insert_default();
+        let labels = pod.labels.get_or_insert_default();
+        labels.insert(CRONJOB.to_owned(), cronjob.name_any());
+    }
     Job {
         metadata: ObjectMeta {
             name: Some(name(cronjob, at)),
@@ -85,7 +97,7 @@ pub fn new(cronjob: &CronJob, at: Timestamp) -> Job {
             annotations: Some(annotations),
             ..ObjectMeta::default()
         },
-        spec: template.spec,
+        spec,
         status: None,
     }
 }

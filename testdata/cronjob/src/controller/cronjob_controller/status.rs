@@ -32,7 +32,7 @@ const CREATION_FAILED: &str = "JobCreationFailed";
 const NAME_TAKEN: &str = "JobNameTaken";
 
 /// What a condition says: its status, its reason and its message.
-type Finding = (ConditionStatus, &'static str, String);
+type Finding<'a> = (ConditionStatus, &'a str, String);
 
 /// The outcome of a run.
 #[derive(Debug)]
@@ -107,7 +107,7 @@ fn is_same_failure(conditions: &[Condition], new: &Condition) -> bool {
 }
 
 /// Whether runs start and their Jobs succeed.
-fn available(jobs: &Jobs, outcome: &Outcome, degraded: &Finding) -> Finding {
+fn available<'a>(jobs: &Jobs, outcome: &Outcome, degraded: &Finding<'a>) -> Finding<'a> {
     if let Run::Suspended = outcome.run {
         let message = "no run starts while it is suspended";
         return (ConditionStatus::False, "Suspended", message.to_owned());
@@ -123,7 +123,7 @@ fn available(jobs: &Jobs, outcome: &Outcome, degraded: &Finding) -> Finding {
 }
 
 /// Whether Jobs run.
-fn progressing(jobs: &Jobs, outcome: &Outcome) -> Finding {
+fn progressing(jobs: &Jobs, outcome: &Outcome) -> Finding<'static> {
     let message = match &outcome.run {
         Run::Skip { running } => format!("runs are skipped while Job {running} runs"),
         _ => String::new(),
@@ -136,7 +136,7 @@ fn progressing(jobs: &Jobs, outcome: &Outcome) -> Finding {
 }
 
 /// Whether something calls for attention.
-fn degraded(jobs: &Jobs, outcome: &Outcome, last_run: Option<Timestamp>) -> Finding {
+fn degraded<'a>(jobs: &'a Jobs, outcome: &Outcome, last_run: Option<Timestamp>) -> Finding<'a> {
     let (reason, message) = match &outcome.run {
         Run::BadSchedule(error) => ("InvalidSchedule", error.to_string()),
         Run::Missed { since } => (
@@ -150,10 +150,11 @@ fn degraded(jobs: &Jobs, outcome: &Outcome, last_run: Option<Timestamp>) -> Find
                  set or lower spec.startingDeadlineSeconds, or check the clocks"
             ),
         ),
-        _ => match (&outcome.job, jobs.last_failed(last_run)) {
-            (Err(error @ Error::NameTaken { .. }), _) => (NAME_TAKEN, error.message()),
-            (Err(error), _) => (CREATION_FAILED, error.message()),
-            (_, Some(job)) => ("JobsFailed", format!("Job {} failed", job.name_any())),
+        _ => match (&outcome.job, &jobs.problem, jobs.last_failed(last_run)) {
+            (Err(error @ Error::NameTaken { .. }), ..) => (NAME_TAKEN, error.message()),
+            (Err(error), ..) => (CREATION_FAILED, error.message()),
+            (_, Some(problem), _) => (problem.reason.as_str(), problem.message.clone()),
+            (_, _, Some(job)) => ("JobsFailed", format!("Job {} failed", job.name_any())),
             _ => return (ConditionStatus::False, "AsExpected", String::new()),
         },
     };

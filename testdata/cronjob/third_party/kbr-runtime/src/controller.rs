@@ -15,15 +15,16 @@ use std::time::Duration;
 
 use futures::stream::BoxStream;
 use futures::{Stream, StreamExt, stream};
-use kube::Resource;
+use k8s_openapi::api::core::v1::Pod;
 use kube::api::PartialObjectMeta;
 use kube::runtime::Predicate;
 use kube::runtime::reflector::ObjectRef;
+use kube::{Resource, ResourceExt};
 use serde::Serialize;
 
 use crate::Cache;
 use crate::cache::{Cached, Change, Entry, Source, guard, is_controlled_by_a, lock};
-use crate::handle::{Applied, Names};
+use crate::handle::{Applied, Names, PODS};
 use crate::key::Key;
 use crate::pause::Pause;
 use crate::queue::{Queue, Trigger};
@@ -133,6 +134,41 @@ impl<K: Cached> Controller<K> {
             owners
         });
         self.with(cache)
+    }
+
+    /// Reconciles the object whose name a pod of `cache` has in its label `label`, in the namespace of the pod, after
+    /// each change of the pod. A reconcile can read its pods with [`Handle::pods`](crate::Handle::pods).
+    ///
+    /// For pods that the object does not own itself, such as those of a Deployment: set the label in the pod template.
+    /// Anybody can set labels on a pod, so they are good for reporting, and not for deciding what to change or delete.
+    ///
+    /// ```no_run
+    /// use k8s_openapi::api::apps::v1::Deployment;
+    /// use k8s_openapi::api::core::v1::ConfigMap as Greeting;
+    /// use kbr_runtime::{Controller, Manager};
+    /// use kube::Api;
+    /// use kube::runtime::watcher::Config;
+    ///
+    /// fn controller(manager: &mut Manager) -> Controller<Greeting> {
+    ///     // Only the pods with the label are watched.
+    ///     let pods = Config::default().labels("example.com/greeting");
+    ///     let pods = manager.cache(Api::all(manager.client()), pods);
+    ///     Controller::new(manager.all())
+    ///         .owns(manager.all::<Deployment>())
+    ///         .pods(pods, "example.com/greeting")
+    /// }
+    /// ```
+    #[must_use]
+    pub fn pods(self, cache: Cache<Pod>, label: &'static str) -> Self {
+        let kind = self.cache.kind().clone();
+        let object = move |pod: &Pod| {
+            let object = ObjectRef::<K>::new_with(pod.labels().get(label)?, kind.clone());
+            Some(object.within(&pod.namespace()?))
+        };
+        let of = object.clone();
+        let key = move |pod: &Pod| of(pod).iter().map(|it| named(it).to_string()).collect();
+        cache.index(PODS, key);
+        self.watches(cache.clone(), object).with(cache)
     }
 
     /// Lets a reconcile read the objects of `cache` with [`Handle::get`](crate::Handle::get), without being triggered by them.

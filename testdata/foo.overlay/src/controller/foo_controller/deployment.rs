@@ -15,13 +15,19 @@ use kube::api::ObjectMeta;
 /// What runs in each pod.
 const IMAGE: &str = "nginx:1.29";
 
+/// The label of a pod with the name of its Foo.
+pub const FOO: &str = "controller";
+
+/// Selects the pods of all Foos.
+pub const PODS: &str = "app=nginx,controller";
+
 /// The desired Deployment of `foo`: only the fields that it manages. All others are left to Kubernetes,
 /// and to whoever else writes them.
 pub fn of(foo: &Foo) -> Deployment {
     let name = &foo.spec.deployment_name;
     let labels = [
         ("app".to_owned(), "nginx".to_owned()),
-        ("controller".to_owned(), foo.name_any()),
+        (FOO.to_owned(), foo.name_any()),
     ];
     let labels = BTreeMap::from(labels);
     let container = Container {

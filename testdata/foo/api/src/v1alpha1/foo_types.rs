@@ -73,7 +73,7 @@ pub struct FooStatus {
     /// How many pods of the Deployment serve.
     #[serde(default)]
     pub available_replicas: i32,
-    /// Synced: the Deployment is as the spec wants it.
+    /// Synced: the Deployment is as the spec wants it. Degraded: something keeps its pods from running.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub conditions: Vec<meta::Condition>,
 }

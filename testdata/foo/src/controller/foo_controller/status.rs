@@ -8,7 +8,9 @@ use std::sync::Arc;
 use api::v1alpha1::{Foo, FooStatus};
 use k8s_openapi::api::apps::v1::Deployment;
 use k8s_openapi::api::core::v1::ObjectReference;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
 use k8s_openapi::jiff::Timestamp;
+use kbr_runtime::Problem;
 use kbr_runtime::conditions::{self, ConditionStatus};
 use kube::ResourceExt;
 use kube::runtime::events::{Event, EventType};
@@ -16,17 +18,19 @@ use kube::runtime::events::{Event, EventType};
 /// The condition that says whether the Deployment matches the spec.
 const SYNCED: &str = "Synced";
 
-/// The reason if it does not, and of the event about it.
+/// The condition that says whether something keeps the pods from running.
+const DEGRADED: &str = "Degraded";
+
+/// The reason if the Deployment does not match the spec, and of the event about it.
 const NAME_TAKEN: &str = "ErrResourceExists";
 
 /// The conditions that this controller writes. All others in the status belong to other writers.
-const CONDITIONS: [&str; 1] = [SYNCED];
+const CONDITIONS: [&str; 2] = [SYNCED, DEGRADED];
 
 /// How a reconcile went.
-#[derive(Clone, Copy)]
 pub enum Outcome {
-    /// The Deployment is in its desired state.
-    Synced,
+    /// The Deployment is in its desired state; and what keeps its pods from running, if anything.
+    Synced(Option<Problem>),
     /// There is a Deployment of that name that the Foo does not control.
     NameTaken,
 }
@@ -41,23 +45,36 @@ fn written(foo: &Foo) -> FooStatus {
 /// The status that `foo` should have, given the Deployments that it controls.
 pub fn of(foo: &Foo, owned: &[Arc<Deployment>], outcome: Outcome, now: Timestamp) -> FooStatus {
     let name = &foo.spec.deployment_name;
-    let (status, reason, message) = match outcome {
-        Outcome::Synced => (
-            ConditionStatus::True,
-            SYNCED,
-            format!("Deployment {name} matches the spec"),
-        ),
-        Outcome::NameTaken => (
-            ConditionStatus::False,
-            NAME_TAKEN,
-            format!("Deployment {name} exists and is not controlled by this Foo"),
-        ),
-    };
     let generation = foo.metadata.generation;
-    let mut synced = conditions::new(SYNCED, status, reason, generation, now);
-    synced.message = message;
+    let condition = |type_, is_true, reason: &str, message: &str| {
+        let status = if is_true {
+            ConditionStatus::True
+        } else {
+            ConditionStatus::False
+        };
+        let mut condition = conditions::new(type_, status, reason, generation, now);
+        message.clone_into(&mut condition.message);
+        condition
+    };
+    let (synced, problem) = match outcome {
+        Outcome::Synced(problem) => {
+            let message = format!("Deployment {name} matches the spec");
+            (condition(SYNCED, true, SYNCED, &message), problem)
+        }
+        Outcome::NameTaken => {
+            let message = format!("Deployment {name} exists and is not controlled by this Foo");
+            let synced = condition(SYNCED, false, NAME_TAKEN, &message);
+            let reason = NAME_TAKEN.to_owned();
+            (synced, Some(Problem { reason, message }))
+        }
+    };
+    let degraded = match problem {
+        Some(problem) => condition(DEGRADED, true, &problem.reason, &problem.message),
+        None => condition(DEGRADED, false, "AsWanted", ""),
+    };
     let mut status = written(foo);
     conditions::set(&mut status.conditions, synced);
+    conditions::set(&mut status.conditions, degraded);
     // A Deployment being deleted serves until its pods are deleted, but is no longer desired.
     let owned = owned
         .iter()
@@ -66,6 +83,16 @@ pub fn of(foo: &Foo, owned: &[Arc<Deployment>], outcome: Outcome, now: Timestamp
     status.available_replicas = available.sum();
     status.observed_generation = generation;
     status
+}
+
+/// What keeps the pods from running, if the current status of `foo` has another reason for that.
+pub fn new_problem<'a>(foo: &Foo, status: &'a FooStatus) -> Option<&'a Condition> {
+    let new = conditions::find(&status.conditions, DEGRADED)?;
+    let old = foo.status.as_ref();
+    let old = old.and_then(|old| conditions::find(&old.conditions, DEGRADED));
+    let is_new = old.is_none_or(|old| old.reason != new.reason);
+    // There is another event about a name that is taken.
+    (is_new && new.status == "True" && new.reason != NAME_TAKEN).then_some(new)
 }
 
 /// What the event says about a Foo whose Deployment matches its spec.

@@ -8,7 +8,9 @@ use std::sync::Arc;
 use api::v1::{Guestbook, GuestbookStatus};
 use k8s_openapi::api::apps::v1::Deployment;
 use k8s_openapi::api::core::v1::Pod;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
 use k8s_openapi::jiff::Timestamp;
+use kbr_runtime::Problem;
 use kbr_runtime::conditions::{self, ConditionStatus};
 use kube::ResourceExt;
 
@@ -16,6 +18,10 @@ use super::pods;
 
 /// The condition that says whether all pods exist, have the current settings, and are ready.
 const READY: &str = "Ready";
+
+/// Its reason while all pods are ready, and while some are not and nothing says why: they may be starting.
+const PODS_READY: &str = "PodsReady";
+const PODS_NOT_READY: &str = "PodsNotReady";
 
 /// The conditions that this controller writes. All others in the status belong to other writers.
 const CONDITIONS: [&str; 1] = [READY];
@@ -44,15 +50,24 @@ pub fn of(
     pods: &[Arc<Pod>],
     now: Timestamp,
 ) -> GuestbookStatus {
+    let problem = match outcome {
+        Outcome::Applied(deployment) => Problem::of_deployment(deployment, pods),
+        _ => None,
+    };
     let pods = by_age(pods);
     let (is_ready, reason, message) = verdict(guestbook, outcome, &pods);
+    // What keeps pods from running says more than their number.
+    let (reason, message) = match problem.filter(|_| !is_ready) {
+        Some(problem) => (problem.reason, format!("{message}; {}", problem.message)),
+        None => (reason.to_owned(), message),
+    };
     let is_ready = if is_ready {
         ConditionStatus::True
     } else {
         ConditionStatus::False
     };
     let generation = guestbook.metadata.generation;
-    let mut ready = conditions::new(READY, is_ready, reason, generation, now);
+    let mut ready = conditions::new(READY, is_ready, &reason, generation, now);
     ready.message = message;
 
     let mut status = written(guestbook);
@@ -64,6 +79,19 @@ pub fn of(
     status.standby.sort();
     status.observed_generation = generation;
     status
+}
+
+/// What keeps the Guestbook from being ready, if its current status has another reason for that.
+pub fn new_problem<'a>(
+    guestbook: &Guestbook,
+    status: &'a GuestbookStatus,
+) -> Option<&'a Condition> {
+    let new = conditions::find(&status.conditions, READY)?;
+    let old = guestbook.status.as_ref();
+    let old = old.and_then(|old| conditions::find(&old.conditions, READY));
+    let is_new = old.is_none_or(|old| old.reason != new.reason);
+    let is_problem = ![PODS_READY, PODS_NOT_READY].contains(&new.reason.as_str());
+    (is_new && is_problem).then_some(new)
 }
 
 /// The pods that count, the oldest first; those of the same second are sorted by name.
@@ -98,8 +126,8 @@ fn verdict(
             let is_ready = [updated, count(ready), count(pods.len())] == expected;
             let message = format!("{updated} of {size} pods are up to date, {ready} are ready");
             match is_ready {
-                true => (true, "PodsReady", message),
-                false => (false, "PodsNotReady", message),
+                true => (true, PODS_READY, message),
+                false => (false, PODS_NOT_READY, message),
             }
         }
     }

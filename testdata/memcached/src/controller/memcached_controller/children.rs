@@ -23,18 +23,17 @@ use super::{NAME, Object};
 /// Name of the container.
 const CONTAINER: &str = "memcached";
 
-/// The label that says which Memcached an object belongs to.
+/// The label with the name of the Memcached that an object belongs to.
 pub const INSTANCE: &str = "app.kubernetes.io/instance";
 
-/// Selects the pods of all Memcacheds.
-pub const SELECTOR: &str =
-    "app.kubernetes.io/name=memcached,app.kubernetes.io/managed-by=memcached";
+/// Selects the pods of all Memcached objects.
+pub const PODS: &str = "app.kubernetes.io/name=memcached,app.kubernetes.io/managed-by=memcached";
 
 /// What the container runs instead of the image's entrypoint.
 #[rustfmt::skip]
 const COMMAND: &[&str] = &[
     "memcached",
-    "-m=64",
+    "--memory-limit=64",
     "-o",
     "modern",
     "-v",
@@ -46,7 +45,7 @@ const PORT: i32 = 11211;
 /// The user that the container runs as, whatever the image specifies.
 const USER: i64 = 1001;
 
-/// What runs the image.
+/// The Deployment that runs the image.
 pub fn deployment(object: &Object) -> Deployment {
     Deployment {
         metadata: metadata(object),
@@ -178,17 +177,6 @@ mod tests {
     }
 
     #[test]
-    fn the_pods_are_those_that_are_watched() {
-        let deployment = json!(deployment(&object()));
-        let labels = &deployment["spec"]["template"]["metadata"]["labels"];
-
-        for pair in SELECTOR.split(',') {
-            let (key, value) = pair.split_once('=').unwrap();
-            assert_eq!(labels[key], value);
-        }
-    }
-
-    #[test]
     fn the_deployment_has_size_and_image() {
         let deployment = json!(deployment(&object()));
 
@@ -206,8 +194,12 @@ mod tests {
         let selected = &deployment["spec"]["selector"]["matchLabels"];
 
         let selected = selected.as_object().unwrap();
-        assert_eq!(selected["app.kubernetes.io/instance"], "sample");
+        assert_eq!(selected[INSTANCE], "sample");
         assert!(selected.iter().all(|(key, value)| labels[key] == *value));
+        for label in PODS.split(',') {
+            let (key, value) = label.split_once('=').unwrap();
+            assert_eq!(labels[key], value);
+        }
         let service = json!(service(&object()));
         assert_eq!(service["spec"]["selector"], json!(selected));
     }

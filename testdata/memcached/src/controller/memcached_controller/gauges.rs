@@ -9,15 +9,15 @@
 use std::fmt::{self, Debug};
 use std::sync::Arc;
 
+use k8s_openapi::api::core::v1::Pod;
 use kbr_runtime::prometheus_client::encoding::{EncodeMetric, MetricEncoder};
 use kbr_runtime::prometheus_client::metrics::{MetricType, TypedMetric};
 use kbr_runtime::{Cache, Metrics};
 
-use super::Object;
-use super::pods::{self, PodMeta};
+use super::{Object, pods};
 
 /// Adds the gauges to the metrics of the manager.
-pub fn register(metrics: &Metrics, objects: &Cache<Object>, pods: &Cache<PodMeta>) {
+pub fn register(metrics: &Metrics, objects: &Cache<Object>, pods: &Cache<Pod>) {
     let (objects, pods) = (objects.clone(), pods.clone());
     metrics.register(
         "memcached_objects",

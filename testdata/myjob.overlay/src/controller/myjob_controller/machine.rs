@@ -13,15 +13,19 @@
 //! The phase is needed: without it, a Pod that does not exist yet and one that was deleted look the same.
 //! No request is sent here.
 
+use std::slice;
+use std::sync::Arc;
+
 use api::v1beta1::Phase;
 use k8s_openapi::api::core::v1::{ContainerStatus, Pod};
+use kbr_runtime::Problem;
 
 /// The Pod that has the name of a MyJob.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Seen {
     Nothing,
-    /// Its Pod, which has not ended.
-    Active,
+    /// Its Pod, which has not ended, and what keeps it from running, if anything.
+    Active(Option<Problem>),
     /// Its Pod, which has ended.
     Ended(End),
     /// A Pod that it does not control.
@@ -58,7 +62,8 @@ pub enum State {
     NameTaken,
     /// The API server rejects the Pod, and why.
     Refused(String),
-    Running,
+    /// The Pod exists, and what keeps it from running, if anything.
+    Running(Option<Problem>),
     Completed(End),
 }
 
@@ -67,7 +72,7 @@ pub fn next(phase: Option<Phase>, seen: Seen) -> Next {
     match (phase, seen) {
         (None, _) => Next::Report(State::New),
         (Some(Phase::Completed), _) => Next::Stay,
-        (Some(_), Seen::Active) => Next::Report(State::Running),
+        (Some(_), Seen::Active(problem)) => Next::Report(State::Running(problem)),
         (Some(_), Seen::Ended(end)) => Next::Report(State::Completed(end)),
         (Some(Phase::Pending), Seen::Nothing) => Next::Create,
         (Some(Phase::Pending), Seen::NotOurs) => Next::Report(State::NameTaken),
@@ -78,13 +83,13 @@ pub fn next(phase: Option<Phase>, seen: Seen) -> Next {
 }
 
 /// The state of a Pod that the MyJob controls.
-pub fn seen(pod: &Pod) -> Seen {
+pub fn seen(pod: &Arc<Pod>) -> Seen {
     let phase = pod.status.as_ref().and_then(|status| status.phase.as_ref());
     match phase.map(String::as_str) {
         Some("Succeeded") => Seen::Ended(End::Succeeded),
         Some("Failed") => Seen::Ended(End::Failed(why_failed(pod))),
         _ if pod.metadata.deletion_timestamp.is_some() => Seen::Ended(End::Deleted),
-        _ => Seen::Active,
+        _ => Seen::Active(Problem::of_pods(slice::from_ref(pod))),
     }
 }
 
@@ -112,18 +117,19 @@ impl State {
     pub fn phase(&self) -> Phase {
         match self {
             Self::New | Self::NameTaken | Self::Refused(_) => Phase::Pending,
-            Self::Running => Phase::Running,
+            Self::Running(_) => Phase::Running,
             Self::Completed(_) => Phase::Completed,
         }
     }
 
-    /// The reason of the conditions, and of the event.
-    pub fn reason(&self) -> &'static str {
+    /// The reason of the conditions, and of the event. For a Pod that does not run, it is the Pod's own.
+    pub fn reason(&self) -> &str {
         match self {
             Self::New => "PodPending",
             Self::NameTaken => "PodNameTaken",
             Self::Refused(_) => "PodRefused",
-            Self::Running => "PodCreated",
+            Self::Running(None) => "PodCreated",
+            Self::Running(Some(problem)) => &problem.reason,
             Self::Completed(End::Succeeded) => "PodSucceeded",
             Self::Completed(End::Failed(_)) => "PodFailed",
             Self::Completed(End::Deleted) => "PodDeleted",
@@ -142,7 +148,8 @@ impl State {
                 )
             }
             Self::Refused(why) | Self::Completed(End::Failed(why)) => why.clone(),
-            Self::Running => format!("created Pod {name}"),
+            Self::Running(None) => format!("created Pod {name}"),
+            Self::Running(Some(problem)) => problem.message.clone(),
             Self::Completed(End::Succeeded) => format!("Pod {name} succeeded"),
             Self::Completed(End::Deleted) => format!("Pod {name} was deleted before it ended"),
         }
@@ -152,8 +159,8 @@ impl State {
     pub fn warns(&self) -> Option<bool> {
         match self {
             Self::New => None,
-            Self::Running | Self::Completed(End::Succeeded) => Some(false),
-            Self::NameTaken | Self::Refused(_) | Self::Completed(_) => Some(true),
+            Self::Running(None) | Self::Completed(End::Succeeded) => Some(false),
+            _ => Some(true),
         }
     }
 }

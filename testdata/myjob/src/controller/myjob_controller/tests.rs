@@ -3,6 +3,7 @@
 
 //! What is written, without a server.
 
+use kbr_runtime::Problem;
 use serde_json::json;
 
 use super::*;
@@ -33,10 +34,19 @@ fn a_pod_has_the_name_of_its_myjob_and_the_rest_from_the_template() {
 #[test]
 fn conditions_match_the_phase() {
     let failed = || End::Failed("why".to_owned());
+    let problem = Problem {
+        reason: "ImagePullBackOff".to_owned(),
+        message: "not found".to_owned(),
+    };
     for (state, phase, expected) in [
         (State::New, Phase::Pending, ["False", "Unknown"]),
         (State::NameTaken, Phase::Pending, ["False", "Unknown"]),
-        (State::Running, Phase::Running, ["False", "Unknown"]),
+        (State::Running(None), Phase::Running, ["False", "Unknown"]),
+        (
+            State::Running(Some(problem)),
+            Phase::Running,
+            ["False", "Unknown"],
+        ),
         (
             State::Completed(End::Succeeded),
             Phase::Completed,
@@ -75,14 +85,15 @@ fn conditions_match_the_phase() {
 #[test]
 fn an_unchanged_state_is_not_written_again_and_conditions_of_others_stay() {
     let mut object = object();
-    let written = status_of(&object, &State::Running, Timestamp::UNIX_EPOCH);
+    let running = State::Running(None);
+    let written = status_of(&object, &running, Timestamp::UNIX_EPOCH);
     let mut status = written.clone();
     let mut other = status.conditions[0].clone();
     other.type_ = "Other".to_owned();
     status.conditions.push(other);
     object.status = Some(status);
 
-    let again = status_of(&object, &State::Running, Timestamp::now());
+    let again = status_of(&object, &running, Timestamp::now());
     assert_eq!(again, written);
     let next = State::Completed(End::Succeeded);
     let status = status_of(&object, &next, Timestamp::now());

@@ -2,12 +2,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
 use k8s_openapi::api::batch::v1::Job;
+use kbr_runtime::Problem;
 
 use super::*;
 use crate::controller::cronjob_controller::fixtures::{
     at, bad_schedule, cronjob, ended, job, job_of_run, outcome, shared,
 };
-use crate::controller::cronjob_controller::jobs::Jobs;
 use crate::controller::cronjob_controller::status;
 
 /// The type, the reason and the note of each event.
@@ -25,7 +25,7 @@ fn reported(jobs: Vec<Job>, outcome: &Outcome) -> [Vec<String>; 2] {
     let jobs = Jobs::from(shared(jobs));
     [(); 2].map(|()| {
         let status = status::of(&cronjob, &jobs, outcome, at("10:00"));
-        let events = of_changes(&cronjob, &status);
+        let events = of_changes(&cronjob, &status, &jobs);
         cronjob.status = Some(status);
         texts(&events)
     })
@@ -77,6 +77,26 @@ fn a_failed_job_is_reported_once() {
 
     assert_eq!(first, ["Warning JobsFailed: Job a failed"]);
     assert_eq!(again, Vec::<String>::new());
+}
+
+#[test]
+fn a_pod_that_does_not_run_is_reported_once_whatever_its_kubelet_says() {
+    let mut cronjob = cronjob("0 * * * *", "09:10");
+    let mut report = |message: &str| {
+        let mut jobs = Jobs::from(shared([job("a", "09:00")]));
+        jobs.problem = Some(Problem {
+            reason: "ImagePullBackOff".to_owned(),
+            message: message.to_owned(),
+        });
+        let idle = outcome(Run::NotDue);
+        let status = status::of(&cronjob, &jobs, &idle, at("10:00"));
+        let events = of_changes(&cronjob, &status, &jobs);
+        cronjob.status = Some(status);
+        texts(&events)
+    };
+
+    assert_eq!(report("not found"), ["Warning ImagePullBackOff: not found"]);
+    assert_eq!(report("back-off"), Vec::<String>::new());
 }
 
 #[test]

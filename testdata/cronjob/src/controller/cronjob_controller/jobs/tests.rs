@@ -1,6 +1,7 @@
 // Copyright The cronjob authors
 // SPDX-License-Identifier: Apache-2.0
 
+use k8s_openapi::api::batch::v1::JobSpec;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 
 use super::*;
@@ -85,6 +86,8 @@ fn a_job_is_named_after_its_run_and_follows_the_template() {
     let metadata = cronjob.spec.job_template.metadata.get_or_insert_default();
     let labels = metadata.labels.get_or_insert_default();
     labels.insert("team".to_owned(), "blue".to_owned());
+    cronjob.spec.job_template.spec = Some(JobSpec::default());
+    let metadata = cronjob.spec.job_template.metadata.get_or_insert_default();
     let annotations = metadata.annotations.get_or_insert_default();
     annotations.insert("note".to_owned(), "kept".to_owned());
     // The template cannot change the time of the run.
@@ -97,4 +100,6 @@ fn a_job_is_named_after_its_run_and_follows_the_template() {
     assert_eq!(job.labels()["team"], "blue");
     assert_eq!(job.annotations()["note"], "kept");
     assert_eq!(scheduled_at(&job), Some(at("10:00")));
+    let pod = job.spec.unwrap().template.metadata.unwrap();
+    assert_eq!(pod.labels.unwrap()[CRONJOB], "sample");
 }

@@ -1,6 +1,8 @@
 // Copyright The cronjob authors
 // SPDX-License-Identifier: Apache-2.0
 
+use kbr_runtime::Problem;
+
 use super::*;
 use crate::controller::cronjob_controller::fixtures::{
     at, bad_schedule, cronjob, ended, job, job_of_run, outcome, set_last_run, shared,
@@ -113,6 +115,30 @@ fn conditions_report_the_state_of_the_jobs() {
             ]
         );
     }
+}
+
+#[test]
+fn conditions_report_why_a_pod_does_not_run() {
+    let mut jobs = Jobs::from(shared([
+        job("a", "10:00"),
+        ended(job("bad", "09:00"), "Failed"),
+    ]));
+    jobs.problem = Some(Problem {
+        reason: "OOMKilled".to_owned(),
+        message: "exit code 137".to_owned(),
+    });
+    let cronjob = cronjob("0 * * * *", "09:10");
+
+    let status = of(&cronjob, &jobs, &outcome(Run::NotDue), at("10:00"));
+
+    for condition in [&status.conditions[0], &status.conditions[2]] {
+        assert_eq!(condition.reason, "OOMKilled");
+        assert_eq!(condition.message, "exit code 137");
+    }
+    assert_eq!(status.conditions[0].status, "False");
+    // That a Job cannot be created comes first.
+    let status = of(&cronjob, &jobs, &not_created(), at("10:00"));
+    assert_eq!(status.conditions[2].reason, CREATION_FAILED);
 }
 
 #[test]

@@ -6,8 +6,8 @@
 use std::hash::{DefaultHasher, Hash, Hasher};
 
 use k8s_openapi::api::core::v1::{
-    Container, ContainerState, ContainerStateRunning, ContainerStateTerminated, ContainerStatus,
-    HostIP, Pod, PodCondition, PodIP, PodSpec, PodStatus,
+    Container, ContainerState, ContainerStateRunning, ContainerStateTerminated,
+    ContainerStateWaiting, ContainerStatus, HostIP, Pod, PodCondition, PodIP, PodSpec, PodStatus,
 };
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 
@@ -16,15 +16,21 @@ const HOST_IP: &str = "192.0.2.1";
 
 /// The exit codes of containers that SIGTERM and SIGKILL have ended.
 const TERMINATED: i32 = 128 + 15;
-const KILLED: i32 = 128 + 9;
+pub(super) const KILLED: i32 = 128 + 9;
 
 /// What happens to a pod.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) enum Step {
+pub(super) enum Step<'a> {
+    /// The scheduler finds no node for it.
+    Unschedulable { message: &'a str },
+    /// Its containers cannot start.
+    Wait { reason: &'a str, message: &'a str },
     /// Its containers run, and are ready or not.
     Run { is_ready: bool },
     /// Its containers end by themselves, with this exit code.
     Exit(i32),
+    /// Its containers end with this exit code and for this reason, and if they are restarted, have to wait for that.
+    Crash { code: i32, reason: &'a str },
     /// The node has too little memory for it.
     Evict,
     /// It is being deleted: its containers are told to stop.
@@ -32,31 +38,50 @@ pub(super) enum Step {
 }
 
 /// The status of `pod` after `step`. If it was not running yet, it is started first.
-pub(super) fn after(pod: &Pod, step: Step, now: &Time) -> PodStatus {
+pub(super) fn after(pod: &Pod, step: Step<'_>, now: &Time) -> PodStatus {
     let spec = pod.spec.clone().unwrap_or_default();
     let mut status = pod.status.clone().unwrap_or_default();
-    let generation = pod.metadata.generation;
-    if status.container_statuses.is_none() {
+    let is_placed = !matches!(step, Step::Unschedulable { .. });
+    if status.container_statuses.is_none() && is_placed {
         start(&mut status, pod, &spec, now);
     }
     let mut next = Next {
         status,
         spec: &spec,
-        generation,
+        pod,
         now,
     };
     match step {
-        Step::Run { is_ready } => next.run(is_ready),
-        Step::Exit(code) if restarts(&spec, code) => next.restart(code),
-        Step::Exit(code) => next.end(code),
+        Step::Unschedulable { message } => {
+            next.set_because("PodScheduled", false, "Unschedulable", message);
+        }
+        Step::Wait { reason, message } => next.wait(reason, message),
+        Step::Run { is_ready } => {
+            next.start_waiting();
+            next.run(is_ready);
+        }
+        Step::Exit(code) if restarts(&spec, code) => {
+            next.crash(code, reason_of(code));
+            next.start_waiting();
+            next.run(true);
+        }
+        Step::Exit(code) => {
+            next.start_waiting();
+            next.end(code, reason_of(code));
+        }
+        Step::Crash { code, reason } if restarts(&spec, code) => next.crash(code, reason),
+        Step::Crash { code, reason } => {
+            next.start_waiting();
+            next.end(code, reason);
+        }
         Step::Evict => {
             const MESSAGE: &str = "The node was low on resource: memory.";
-            next.end(KILLED);
+            next.end(KILLED, reason_of(KILLED));
             next.status.reason = Some("Evicted".to_owned());
             next.status.message = Some(MESSAGE.to_owned());
             next.set_because("DisruptionTarget", true, "TerminationByKubelet", MESSAGE);
         }
-        Step::Terminate => next.end(TERMINATED),
+        Step::Terminate => next.end(TERMINATED, reason_of(TERMINATED)),
     }
     next.status
 }
@@ -67,8 +92,17 @@ pub(super) fn has_ended(pod: &Pod) -> bool {
     phase.is_some_and(|phase| phase == "Succeeded" || phase == "Failed")
 }
 
+/// Whether a container of the pod runs.
+pub(super) fn runs(pod: &Pod) -> bool {
+    let containers = pod
+        .status
+        .iter()
+        .flat_map(|status| &status.container_statuses);
+    containers.flatten().any(is_running)
+}
+
 /// Whether containers that end with this code are restarted.
-fn restarts(spec: &PodSpec, code: i32) -> bool {
+pub(super) fn restarts(spec: &PodSpec, code: i32) -> bool {
     match spec.restart_policy.as_deref() {
         Some("Never") => false,
         Some("OnFailure") => code != 0,
@@ -105,7 +139,7 @@ fn start(status: &mut PodStatus, pod: &Pod, spec: &PodSpec, now: &Time) {
         let mut init = started(container);
         init.ready = true;
         if !is_sidecar(container) {
-            init.state = Some(terminated(&mut init, 0, now));
+            init.state = Some(terminated(&mut init, 0, reason_of(0), now));
             init.started = Some(false);
         }
         init
@@ -117,11 +151,44 @@ fn start(status: &mut PodStatus, pod: &Pod, spec: &PodSpec, now: &Time) {
 struct Next<'a> {
     status: PodStatus,
     spec: &'a PodSpec,
-    generation: Option<i64>,
+    pod: &'a Pod,
     now: &'a Time,
 }
 
 impl Next<'_> {
+    /// None of its containers has started.
+    fn wait(&mut self, reason: &str, message: &str) {
+        for container in self.containers() {
+            container.state = Some(waiting(reason, message));
+            container.started = Some(false);
+            container.container_id = None;
+            container.image_id = String::new();
+        }
+        self.run(false);
+        self.phase("Pending");
+    }
+
+    /// Starts the containers that wait.
+    fn start_waiting(&mut self) {
+        let (now, uid) = (self.now.clone(), self.pod.metadata.uid.clone());
+        let uid = uid.unwrap_or_default();
+        for container in self.containers() {
+            let state = container.state.as_ref();
+            if state.is_none_or(|state| state.waiting.is_none()) {
+                continue;
+            }
+            let before = container.last_state.as_ref();
+            if before.is_some_and(|before| before.terminated.is_some()) {
+                container.restart_count += 1;
+            }
+            let id = id(&uid, &container.name, container.restart_count);
+            container.container_id = Some(id);
+            container.image_id.clone_from(&container.image);
+            container.state = Some(running(&now));
+            container.started = Some(true);
+        }
+    }
+
     fn run(&mut self, is_ready: bool) {
         for container in self.containers() {
             container.ready = is_ready;
@@ -158,33 +225,32 @@ impl Next<'_> {
         }
     }
 
-    fn restart(&mut self, code: i32) {
+    /// Its containers end, and wait until they are restarted.
+    fn crash(&mut self, code: i32, reason: &str) {
+        self.start_waiting();
         let now = self.now.clone();
         for container in self.containers() {
-            let ended = terminated(container, code, &now);
+            let ended = terminated(container, code, reason, &now);
             container.last_state = Some(ended);
-            container.restart_count += 1;
-            let id = container.container_id.as_mut();
-            if let Some((before, id)) = id.and_then(|id| Some((id.rfind('/')?, id))) {
-                id.truncate(before + 1);
-                id.push_str(&container.restart_count.to_string());
-            }
-            container.state = Some(running(&now));
+            let name = &container.name;
+            let message = format!("back-off 10s restarting failed container={name}");
+            container.state = Some(waiting("CrashLoopBackOff", &message));
+            container.started = Some(false);
         }
-        self.run(true);
+        self.run(false);
     }
 
-    fn end(&mut self, code: i32) {
+    fn end(&mut self, code: i32, reason: &str) {
         let now = self.now.clone();
         for container in self.containers() {
-            container.state = Some(terminated(container, code, &now));
+            container.state = Some(terminated(container, code, reason, &now));
             container.ready = false;
             container.started = Some(false);
         }
         // The sidecars.
         for sidecar in self.status.init_container_statuses.iter_mut().flatten() {
             if is_running(sidecar) {
-                sidecar.state = Some(terminated(sidecar, 0, &now));
+                sidecar.state = Some(terminated(sidecar, 0, reason_of(0), &now));
                 sidecar.started = Some(false);
             }
         }
@@ -205,7 +271,7 @@ impl Next<'_> {
 
     fn phase(&mut self, phase: &str) {
         self.status.phase = Some(phase.to_owned());
-        self.status.observed_generation = self.generation;
+        self.status.observed_generation = self.pod.metadata.generation;
     }
 
     fn containers(&mut self) -> impl Iterator<Item = &mut ContainerStatus> {
@@ -229,7 +295,7 @@ impl Next<'_> {
             status: if is_true { "True" } else { "False" }.to_owned(),
             reason: given(reason),
             message: given(message),
-            observed_generation: self.generation,
+            observed_generation: self.pod.metadata.generation,
             last_transition_time: Some(self.now.clone()),
             ..PodCondition::default()
         };
@@ -265,14 +331,33 @@ fn running(now: &Time) -> ContainerState {
     }
 }
 
-/// The state of a container that ran until now.
-fn terminated(container: &mut ContainerStatus, code: i32, now: &Time) -> ContainerState {
-    let state = container.state.take().unwrap_or_default();
-    let started_at = state.running.and_then(|running| running.started_at);
-    let reason = match code {
+fn waiting(reason: &str, message: &str) -> ContainerState {
+    ContainerState {
+        waiting: Some(ContainerStateWaiting {
+            reason: Some(reason.to_owned()),
+            message: Some(message.to_owned()),
+        }),
+        ..ContainerState::default()
+    }
+}
+
+/// Why a container has ended that ended by itself or by a signal.
+pub(super) fn reason_of(code: i32) -> &'static str {
+    match code {
         0 => "Completed",
         _ => "Error",
-    };
+    }
+}
+
+/// The state of a container that ran until now.
+fn terminated(
+    container: &mut ContainerStatus,
+    code: i32,
+    reason: &str,
+    now: &Time,
+) -> ContainerState {
+    let state = container.state.take().unwrap_or_default();
+    let started_at = state.running.and_then(|running| running.started_at);
     ContainerState {
         terminated: Some(ContainerStateTerminated {
             container_id: container.container_id.clone(),

@@ -37,7 +37,7 @@ fn now() -> Timestamp {
 }
 
 fn synced(foo: &Foo) -> FooStatus {
-    of(foo, &[], Outcome::Synced, now())
+    of(foo, &[], Outcome::Synced(None), now())
 }
 
 #[test]
@@ -47,7 +47,7 @@ fn available_pods_are_counted() {
         Some(k8s_openapi::apimachinery::pkg::apis::meta::v1::Time(now()));
     let owned = [deployment(None), deployment(Some(3)), Arc::new(deleted)];
 
-    let status = of(&foo("web"), &owned, Outcome::Synced, now());
+    let status = of(&foo("web"), &owned, Outcome::Synced(None), now());
 
     assert_eq!(status.available_replicas, 3);
 }
@@ -62,7 +62,7 @@ fn an_unchanged_status_is_no_event() {
     let again = of(
         &foo,
         &[],
-        Outcome::Synced,
+        Outcome::Synced(None),
         "2027-01-01T00:00:00Z".parse().unwrap(),
     );
 
@@ -102,6 +102,36 @@ fn each_name_that_is_taken_is_a_warning_of_its_own() {
 }
 
 #[test]
+fn a_problem_of_the_pods_is_new_until_it_is_in_the_status() {
+    let mut foo = foo("web");
+    let failing = |message: &str| {
+        let problem = Problem {
+            reason: "CrashLoopBackOff".to_owned(),
+            message: message.to_owned(),
+        };
+        Outcome::Synced(Some(problem))
+    };
+    assert!(new_problem(&foo, &synced(&foo)).is_none());
+
+    let status = of(&foo, &[], failing("exit code 1"), now());
+    let degraded = new_problem(&foo, &status).unwrap();
+    assert_eq!(degraded.reason, "CrashLoopBackOff");
+    assert_eq!(degraded.message, "exit code 1");
+    foo.status = Some(status);
+    let status = of(&foo, &[], failing("exit code 2"), now());
+    assert!(new_problem(&foo, &status).is_none());
+    assert_eq!(status.conditions[1].message, "exit code 2");
+
+    foo.status = Some(synced(&foo));
+    let status = of(&foo, &[], failing("exit code 1"), now());
+    assert!(new_problem(&foo, &status).is_some());
+    // A name that is taken is reported elsewhere.
+    let taken = of(&foo, &[], Outcome::NameTaken, now());
+    assert_eq!(taken.conditions[1].status, "True");
+    assert!(new_problem(&foo, &taken).is_none());
+}
+
+#[test]
 fn conditions_of_others_are_left_alone() {
     let mut foo = foo("web");
     let mut status = synced(&foo);
@@ -110,5 +140,5 @@ fn conditions_of_others_are_left_alone() {
 
     let types = synced(&foo).conditions.into_iter().map(|c| c.type_);
 
-    assert_eq!(types.collect::<Vec<_>>(), ["Synced"]);
+    assert_eq!(types.collect::<Vec<_>>(), ["Degraded", "Synced"]);
 }

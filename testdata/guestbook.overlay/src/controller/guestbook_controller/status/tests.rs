@@ -144,6 +144,32 @@ fn a_deployment_without_a_status_has_no_pods() {
 }
 
 #[test]
+fn a_pod_that_does_not_run_says_why() {
+    let mut failing = pod("b", 20, "Running", false);
+    let container = json!({
+        "name": "main", "image": "", "imageID": "", "ready": false, "restartCount": 1,
+        "lastState": { "terminated": { "exitCode": 1, "reason": "Error" } },
+        "state": { "waiting": { "reason": "CrashLoopBackOff" } },
+    });
+    let containers = serde_json::from_value(json!([container])).unwrap();
+    failing.status.as_mut().unwrap().container_statuses = Some(containers);
+    let pods = [running("a", 10), Arc::new(failing)];
+    let mut guestbook = guestbook(2);
+
+    let status = of(&guestbook, &applied(3, 2), &pods, now());
+
+    let problem = new_problem(&guestbook, &status).unwrap();
+    assert_eq!(problem.reason, "CrashLoopBackOff");
+    let message = "2 of 2 pods are up to date, 1 are ready; \
+                   container main of pod b ended with exit code 1";
+    assert_eq!(problem.message, message);
+    guestbook.status = Some(status.clone());
+    assert!(new_problem(&guestbook, &status).is_none());
+    let starting = of(&guestbook, &applied(3, 2), &pods[..1], now());
+    assert!(new_problem(&guestbook, &starting).is_none());
+}
+
+#[test]
 fn obstacles_are_reported_together_with_the_running_pods() {
     let guestbook = guestbook(1);
     for (outcome, reason, message) in [

@@ -7,17 +7,26 @@ use serde_json::{Value, from_value, json};
 
 use super::*;
 
-fn pod(change: Value) -> Pod {
-    from_value(change).unwrap()
+fn pod(change: Value) -> Arc<Pod> {
+    Arc::new(from_value(change).unwrap())
+}
+
+fn problem() -> Problem {
+    Problem {
+        reason: "ImagePullBackOff".to_owned(),
+        message: "container main of pod sample: not found".to_owned(),
+    }
 }
 
 #[test]
 fn each_cell_of_the_table() {
     use Phase::{Completed, Pending, Running};
-    let (nothing, active, not_ours) = (Seen::Nothing, Seen::Active, Seen::NotOurs);
+    let (nothing, active, not_ours) = (Seen::Nothing, Seen::Active(None), Seen::NotOurs);
+    let stuck = Seen::Active(Some(problem()));
     let ended = Seen::Ended(End::Succeeded);
     let new = Next::Report(State::New);
-    let running = Next::Report(State::Running);
+    let running = Next::Report(State::Running(None));
+    let reported = Next::Report(State::Running(Some(problem())));
     let taken = Next::Report(State::NameTaken);
     let succeeded = Next::Report(State::Completed(End::Succeeded));
     let deleted = Next::Report(State::Completed(End::Deleted));
@@ -28,10 +37,12 @@ fn each_cell_of_the_table() {
         (None, &not_ours, &new),
         (Some(Pending), &nothing, &Next::Create),
         (Some(Pending), &active, &running),
+        (Some(Pending), &stuck, &reported),
         (Some(Pending), &ended, &succeeded),
         (Some(Pending), &not_ours, &taken),
         (Some(Running), &nothing, &deleted),
         (Some(Running), &active, &running),
+        (Some(Running), &stuck, &reported),
         (Some(Running), &ended, &succeeded),
         (Some(Running), &not_ours, &deleted),
         (Some(Completed), &nothing, &Next::Stay),
@@ -53,11 +64,31 @@ fn the_states_of_a_pod() {
             "state": { "terminated": { "exitCode": code } },
         })
     };
+    let waiting = json!({
+        "name": "main", "image": "", "imageID": "", "ready": false, "restartCount": 0,
+        "state": { "waiting": { "reason": "ImagePullBackOff", "message": "not found" } },
+    });
     for (change, expected) in [
-        (json!({}), Seen::Active),
-        (json!({ "status": { "phase": "Pending" } }), Seen::Active),
-        (json!({ "status": { "phase": "Running" } }), Seen::Active),
-        (json!({ "status": { "phase": "Unknown" } }), Seen::Active),
+        (json!({}), Seen::Active(None)),
+        (
+            json!({ "status": { "phase": "Pending" } }),
+            Seen::Active(None),
+        ),
+        (
+            json!({ "status": { "phase": "Running" } }),
+            Seen::Active(None),
+        ),
+        (
+            json!({ "status": { "phase": "Unknown" } }),
+            Seen::Active(None),
+        ),
+        (
+            json!({
+                "metadata": { "name": "sample" },
+                "status": { "phase": "Pending", "containerStatuses": [waiting] },
+            }),
+            Seen::Active(Some(problem())),
+        ),
         (
             json!({ "metadata": deleted, "status": { "phase": "Running" } }),
             Seen::Ended(End::Deleted),
@@ -102,7 +133,8 @@ fn the_phase_never_goes_back() {
     ];
     let all = [
         Seen::Nothing,
-        Seen::Active,
+        Seen::Active(None),
+        Seen::Active(Some(problem())),
         Seen::Ended(End::Succeeded),
         Seen::Ended(End::Failed(String::new())),
         Seen::Ended(End::Deleted),
