@@ -1,0 +1,25 @@
+// The process that holds a pod's namespaces: it only waits, and reaps what its
+// containers leave behind where they share a pid namespace with it.
+package main
+
+import (
+	"os"
+	"os/signal"
+	"syscall"
+)
+
+func main() {
+	signals := make(chan os.Signal, 8)
+	signal.Notify(signals, syscall.SIGINT, syscall.SIGTERM, syscall.SIGCHLD)
+	for received := range signals {
+		if received != syscall.SIGCHLD {
+			return
+		}
+		for {
+			pid, err := syscall.Wait4(-1, nil, syscall.WNOHANG, nil)
+			if pid <= 0 && err != syscall.EINTR {
+				break
+			}
+		}
+	}
+}
