@@ -111,7 +111,7 @@ fn aged() -> Sandbox {
 fn an_untouched_project_becomes_a_fresh_one() {
     let sandbox = aged();
     // Added and removed files, the lock, a vendored crate, and the program that prints the types.
-    for (path, is_new) in [("hack/delete-objects.sh", true), ("hack/old.sh", false)] {
+    for (path, is_new) in [("hack/delete.sh", true), ("hack/old.sh", false)] {
         if is_new {
             sandbox.remove(path);
             record(&sandbox, path, None);
@@ -227,7 +227,7 @@ fn a_line_that_both_have_changed_is_shown_as_a_git_conflict() {
     sandbox.edit("src/main.rs", "fn mine()", "fn his_own()");
     // New in this kbr.
     fs::remove_dir_all(sandbox.path().join("hack")).expect("a folder");
-    record(&sandbox, "hack/delete-objects.sh", None);
+    record(&sandbox, "hack/delete.sh", None);
     commit(&sandbox);
     let before = without_git(&sandbox);
 
@@ -318,8 +318,8 @@ fn a_deleted_file_stays_deleted_and_files_of_the_user_stay() {
     sandbox.write("hack/old.sh", "mine\n");
     record(&sandbox, "hack/old.sh", Some(&hash("old\n")));
     // A file of the user, at a path that now belongs to the scaffold.
-    sandbox.write("hack/delete-objects.sh", "mine\n");
-    record(&sandbox, "hack/delete-objects.sh", None);
+    sandbox.write("hack/delete.sh", "mine\n");
+    record(&sandbox, "hack/delete.sh", None);
     commit(&sandbox);
 
     let run = sandbox.kbr("update").success();
@@ -332,10 +332,10 @@ fn a_deleted_file_stays_deleted_and_files_of_the_user_stay() {
     let stays =
         "`hack/old.sh` is no longer a part of the scaffold, and stays because it was edited";
     assert!(run.stderr.contains(stays), "{run:?}");
-    let yours = "`hack/delete-objects.sh` is yours, and now part of the scaffold: copy what is new from \
-                 `hack/delete-objects.sh.kbr-new`, then delete it";
+    let yours = "`hack/delete.sh` is yours, and now part of the scaffold: copy what is new from \
+                 `hack/delete.sh.kbr-new`, then delete it";
     assert!(run.stderr.contains(yours), "{run:?}");
-    assert_eq!(sandbox.read("hack/delete-objects.sh"), "mine\n");
+    assert_eq!(sandbox.read("hack/delete.sh"), "mine\n");
     assert_eq!(sandbox.read("hack/old.sh"), "mine\n");
     assert!(!sandbox.tree().contains_key("Dockerfile"));
     sandbox.kbr(UP_TO_DATE).success();

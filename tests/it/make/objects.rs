@@ -7,6 +7,7 @@ use std::thread;
 
 use serde_json::{Value, json};
 
+use super::deploy::deploy;
 use super::project::{Project, project};
 use super::running::Ended;
 use super::{CRD, DEPLOYMENT, IMAGE};
@@ -55,7 +56,7 @@ fn cron_job(name: &str, finalizers: &[&str]) -> Value {
     })
 }
 
-fn apply(project: &Project, object: &Value) {
+pub fn apply(project: &Project, object: &Value) {
     let file = project.folder.join("target/object.json");
     fs::write(&file, object.to_string()).expect("a file");
     let apply = format!("apply --server-side -f {}", file.display());
@@ -146,7 +147,7 @@ fn of_another_operator(project: &Project) -> &'static str {
 fn undeploy_keeps_the_manager_until_finalizers_are_removed() {
     let (project, _alone) = project();
     let before = project.inventory();
-    project.make(&format!("deploy IMG={IMAGE}")).success();
+    deploy(project, IMAGE).success();
     let kept = Kept::create(project);
     let all = project.inventory();
 

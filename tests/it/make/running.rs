@@ -89,8 +89,16 @@ impl Running {
     }
 
     /// Waits until it ends.
-    pub fn wait(mut self) -> Ended {
-        let status = self.wait_for("exit", |running| running.child.try_wait().expect("a child"));
+    pub fn wait(self) -> Ended {
+        self.wait_while(|| ())
+    }
+
+    /// Waits until it ends, and meanwhile does this again and again.
+    pub fn wait_while(mut self, mut act: impl FnMut()) -> Ended {
+        let status = self.wait_for("exit", |running| {
+            act();
+            running.child.try_wait().expect("a child")
+        });
         Ended {
             status,
             stdout: self.stdout(),

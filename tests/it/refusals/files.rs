@@ -89,7 +89,7 @@ error: `.clippy.toml` already exists with different content
        `config/rbac/service_account.yaml` already exists with different content
        `deny.toml` already exists with different content
        `examples/run-local.rs` already exists with different content
-       `hack/delete-objects.sh` already exists with different content
+       `hack/delete.sh` already exists with different content
        `src/controller.rs` already exists with different content
        `src/lib.rs` already exists with different content
        `src/main.rs` already exists with different content

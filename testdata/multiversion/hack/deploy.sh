@@ -1,0 +1,104 @@
+# Applies a file of manifests, each part once what it needs is there, and waits until the manager serves:
+#
+#   sh hack/deploy.sh dist/install.yaml
+#
+# Webhooks come last: the API server refuses what they are called for until the manager answers.
+set -eu
+
+manifests=$1
+kubectl=${KUBECTL:-kubectl}
+timeout=${DEPLOY_TIMEOUT:-180s}
+parts=$(dirname "$manifests")/parts
+
+# Splits the manifests into these parts, and prints the version of each API that they use.
+rm -rf "$parts"
+mkdir -p "$parts"
+apis=$(parts=$parts awk '
+	function document() {
+		part = "base"
+		if (kind == "Deployment") part = "managers"
+		if (kind ~ /WebhookConfiguration$/) part = "webhooks"
+		if (api ~ /^cert-manager\.io\//) part = "authorities"
+		# An Issuer that signs with a certificate from the cluster, and a certificate that it signs.
+		if (part == "authorities" && (kind == "Issuer" ? is_ca : !is_ca)) part = "certificates"
+		write(part)
+		# Those into which cert-manager writes its CA.
+		if (is_injected) write(part == "webhooks" ? "injected-webhooks" : "injected-crds")
+		if (kind) print api
+		text = kind = ""
+		is_ca = is_injected = 0
+	}
+	function write(part) {
+		if (kind) printf "---\n%s", text >(ENVIRON["parts"] "/" part ".yaml")
+	}
+	/^---/ { document(); next }
+	/^apiVersion:/ { api = $2 }
+	/^kind:/ { kind = $2 }
+	/^  ca:/ || /^  isCA: true/ { is_ca = 1 }
+	/^    cert-manager\.io\/inject-ca-from:/ { is_injected = 1 }
+	{ text = text $0 "\n" }
+	END { document() }' "$manifests")
+
+served=$($kubectl api-versions)
+for api in $apis; do
+	printf '%s\n' "$served" | grep -qxF "$api" && continue
+	echo >&2 "error: the cluster does not serve $api, so nothing has been applied."
+	case $api in
+	cert-manager.io/*) echo >&2 "Install cert-manager: https://cert-manager.io/docs/installation/" ;;
+	*) echo >&2 "Install the CRDs of $api, or remove its objects from config/default." ;;
+	esac
+	exit 1
+done
+
+# Applies a part, if there is one. Server-side, because a CRD may be too long for the annotation of client-side apply, and with force,
+# because the manifests are the source of truth, whatever has changed in the cluster.
+apply() {
+	[ ! -e "$parts/$1.yaml" ] || $kubectl apply --server-side --force-conflicts --filename="$parts/$1.yaml"
+}
+
+# Waits for a part, if there is one, with the rest of the arguments for kubectl.
+await() {
+	part=$1 what=$2
+	shift 2
+	[ -e "$parts/$part.yaml" ] || return 0
+	echo "Waiting for $what, at most $timeout"
+	$kubectl "$@" --filename="$parts/$part.yaml" --timeout="$timeout" || failed "$part" "$what"
+}
+
+# Says where to look.
+failed() {
+	namespace=$(awk '/^  namespace:/ { print $2; exit }' "$parts/managers.yaml")
+	pods="-n $namespace -l control-plane=controller-manager"
+	echo >&2
+	if [ "$1" = managers ]; then
+		$kubectl -n "$namespace" events --types=Warning >&2 || true
+		$kubectl get pods $pods >&2 || true
+	fi
+	echo >&2 "error: waited in vain for $2. To find out why, type:"
+	case $1 in
+	managers)
+		echo >&2 "  $kubectl describe pods $pods"
+		echo >&2 "  $kubectl logs $pods --tail=-1"
+		;;
+	authorities | certificates)
+		echo >&2 "  $kubectl describe --filename=$parts/$1.yaml"
+		echo >&2 "  $kubectl -n cert-manager logs deployment/cert-manager"
+		;;
+	*) echo >&2 "  $kubectl -n cert-manager logs deployment/cert-manager-cainjector" ;;
+	esac
+	echo >&2 "Then type the same command again; DEPLOY_TIMEOUT=10m waits longer. 'make undeploy' deletes what was applied."
+	exit 1
+}
+
+apply base
+apply authorities
+await authorities "the CA of cert-manager" wait --for=condition=Ready
+apply certificates
+await certificates "the certificates of cert-manager" wait --for=condition=Ready
+apply managers
+await managers "the managers" rollout status
+apply webhooks
+await injected-webhooks "the CA in the webhook configurations" wait \
+	--for='jsonpath={.webhooks[0].clientConfig.caBundle}'
+await injected-crds "the CA in the CRDs" wait \
+	--for='jsonpath={.spec.conversion.webhook.clientConfig.caBundle}'
