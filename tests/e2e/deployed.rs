@@ -1,0 +1,134 @@
+//! A golden project in the cluster.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use crate::cluster::{Cluster, REPOSITORY, eventually, output};
+
+/// A golden project, copied to a folder of its own, and deployed from there.
+pub struct Deployed<'a> {
+    pub cluster: &'a Cluster,
+    pub name: &'static str,
+    pub folder: PathBuf,
+}
+
+/// Where release binaries are built, for all projects.
+fn target() -> PathBuf {
+    Path::new(REPOSITORY).join("target/emitted")
+}
+
+impl<'a> Deployed<'a> {
+    /// Builds the image `NAME:v1` and deploys it.
+    pub fn new(cluster: &'a Cluster, name: &'static str) -> Self {
+        let deployed = Self::built(cluster, name);
+        deployed.deploy("v1");
+        deployed
+    }
+
+    /// Builds the image `NAME:v1`.
+    pub fn built(cluster: &'a Cluster, name: &'static str) -> Self {
+        let folder = Path::new(REPOSITORY).join("target/e2e").join(name);
+        let _ = std::fs::remove_dir_all(&folder);
+        std::fs::create_dir_all(&folder).expect("a folder");
+        let testdata = Path::new(REPOSITORY).join("testdata");
+        // With their times, so that cargo compiles the vendored crates once for all projects.
+        for source in [
+            testdata.join(name).join("."),
+            testdata.join("cronjob/third_party"),
+        ] {
+            output(Command::new("cp").arg("-a").args([&source, &folder]));
+        }
+        let deployed = Self {
+            cluster,
+            name,
+            folder,
+        };
+        let mut cargo = deployed.run("cargo");
+        cargo.args(["build", "--release", "--locked", "--quiet", "--bin", name]);
+        output(&mut cargo);
+        deployed.load("v1");
+        deployed
+    }
+
+    /// Makes the image with this tag.
+    pub fn load(&self, tag: &str) {
+        let binary = target().join("release").join(self.name);
+        let binary = format!("{}=/manager", binary.display());
+        Cluster::load(&format!("{}:{tag}", self.name), &[&binary]);
+    }
+
+    /// `make deploy` of the image with this tag.
+    #[track_caller]
+    pub fn deploy(&self, tag: &str) {
+        let image = format!("IMG={}:{tag}", self.name);
+        output(self.run("make").args(["deploy", &image]));
+        let warnings = format!(
+            "get events -n {} --field-selector type=Warning",
+            self.namespace()
+        );
+        assert_eq!(
+            self.cluster.kubectl(&warnings),
+            "",
+            "a deployment without alarming events"
+        );
+    }
+
+    /// `make undeploy`, which leaves nothing behind.
+    #[track_caller]
+    pub fn undeploy(self) {
+        output(self.run("make").arg("undeploy"));
+        let namespace = format!("get namespace {}", self.namespace());
+        assert!(self.cluster.try_kubectl(&namespace).is_err(), "{namespace}");
+        let rest = "get deployments,services,pods,jobs -n default -o name";
+        eventually(
+            "the garbage collector deletes what objects owned",
+            120,
+            || {
+                let rest = self.cluster.kubectl(rest);
+                (rest.trim() == "service/kubernetes").then_some(())
+            },
+        );
+    }
+
+    /// The namespace of the operator.
+    pub fn namespace(&self) -> String {
+        format!("{}-system", self.name)
+    }
+
+    /// A command in the project's folder.
+    pub fn run(&self, name: &str) -> Command {
+        let mut command = self.cluster.command(name);
+        command
+            .current_dir(&self.folder)
+            .env("CARGO_TARGET_DIR", target());
+        command
+    }
+
+    /// The pod that leads.
+    pub fn leader(&self) -> Option<String> {
+        let lease = format!(
+            "get lease {}-leader-election -n {}",
+            self.name,
+            self.namespace()
+        );
+        let holder = format!("{lease} -o jsonpath={{.spec.holderIdentity}}");
+        let holder = self.cluster.try_kubectl(&holder).ok()?;
+        let pods = format!(
+            "get pods -n {} -o jsonpath={{.items[*].metadata.name}}",
+            self.namespace()
+        );
+        let pods = self.cluster.try_kubectl(&pods).ok()?;
+        let mut pods = pods.split(' ').filter(|pod| !pod.is_empty());
+        pods.find(|pod| holder.starts_with(pod)).map(str::to_owned)
+    }
+
+    /// The node of a pod of the operator.
+    #[track_caller]
+    pub fn node_of(&self, pod: &str) -> String {
+        let node = format!(
+            "get pod {pod} -n {} -o jsonpath={{.spec.nodeName}}",
+            self.namespace()
+        );
+        self.cluster.kubectl(&node)
+    }
+}

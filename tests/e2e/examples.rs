@@ -1,0 +1,100 @@
+//! The examples of the goldens' READMEs, with pods that run.
+
+use std::fs;
+
+use crate::cluster::{Cluster, eventually, output};
+use crate::deployed::Deployed;
+
+/// The images of the examples.
+fn load_images() {
+    let applets =
+        ["sh", "date", "echo", "sleep"].map(|applet| format!("/bin/busybox=/bin/{applet}"));
+    let mut busybox = vec!["/bin/busybox"];
+    busybox.extend(applets.iter().map(String::as_str));
+    Cluster::load("busybox:latest", &busybox);
+    // A server like any other, as far as an operator can see.
+    Cluster::load("nginx:1.29", &["/usr/bin/memcached"]);
+    Cluster::load(
+        "memcached:1.6.26-alpine",
+        &["/usr/bin/memcached=/usr/local/bin/memcached"],
+    );
+    // The program computes digits of pi in the real one.
+    Cluster::load(
+        "perl:latest",
+        &["/bin/busybox", "/bin/busybox=/usr/bin/perl"],
+    );
+}
+
+fn lines(text: &str) -> Vec<&str> {
+    text.lines().map(str::trim_end).collect()
+}
+
+/// Types what the README of a golden shows, and compares what is printed.
+pub fn run(cluster: &Cluster, name: &'static str) {
+    load_images();
+    let deployed = Deployed::new(cluster, name);
+    let readme = fs::read_to_string(deployed.folder.join("README.md")).expect("README.md");
+    let example = readme.split("```console\n").nth(1).expect("an example");
+    let example = example.split("```").next().expect("its end");
+    for step in example.split("$ ").skip(1) {
+        let (command, expected) = step.split_once('\n').expect("a command and its output");
+        // Stands for the kubelet where no containers run.
+        if command.contains("--subresource=status") {
+            continue;
+        }
+        let mut shell = deployed.run("sh");
+        shell.args(["-c", &format!("{command} 2>&1")]);
+        let printed = shell.output().expect("sh runs").stdout;
+        let printed = String::from_utf8(printed).expect("UTF-8");
+        assert_eq!(lines(&printed), lines(expected), "{command}");
+    }
+    deployed.undeploy();
+}
+
+/// The sample of memcached has servers that answer on their port.
+pub fn memcached_answers(cluster: &Cluster) {
+    load_images();
+    let deployed = Deployed::new(cluster, "memcached");
+    output(
+        deployed
+            .run("kubectl")
+            .args(["apply", "-k", "config/samples"]),
+    );
+    cluster.kubectl("wait memcached/memcached-sample --for=condition=Available --timeout=90s");
+    let ask = "run ask --image=busybox --restart=Never --command -- /bin/sh -c";
+    let mut ask: Vec<&str> = ask.split(' ').collect();
+    ask.push("{ echo version; echo quit; } | /bin/busybox nc memcached-sample 11211");
+    output(cluster.command("kubectl").args(ask));
+    eventually("memcached says its version", 60, || {
+        cluster
+            .try_kubectl("logs ask")
+            .ok()
+            .filter(|log| log.starts_with("VERSION 1."))
+    });
+    cluster.kubectl("delete pod ask --now");
+    deployed.undeploy();
+}
+
+/// The walk that each project has: refused on a context that was not named, and it leaves nothing behind.
+pub fn make_test_e2e(cluster: &Cluster) {
+    load_images();
+    let project = Deployed::built(cluster, "memcached");
+    let refused = project
+        .run("make")
+        .args(["test-e2e", "IMG=memcached:v1"])
+        .output();
+    let refused = refused.expect("make runs");
+    assert!(!refused.status.success());
+    let context = cluster.kubectl("config current-context");
+    let hint = format!("make test-e2e CONTEXT={}", context.trim());
+    let error = String::from_utf8_lossy(&refused.stderr).into_owned();
+    assert!(error.contains(&hint), "{error}");
+    let context = format!("CONTEXT={}", context.trim());
+    output(
+        project
+            .run("make")
+            .args(["test-e2e", "IMG=memcached:v1", &context]),
+    );
+    let namespace = format!("get namespace {}", project.namespace());
+    assert!(cluster.try_kubectl(&namespace).is_err());
+}

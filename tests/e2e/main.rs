@@ -1,0 +1,105 @@
+//! The golden projects as they are used: release images, deployed with `make deploy` to a real cluster.
+//!
+//! `cargo test --test e2e` starts the cluster of `tests/tools/cluster`, runs all tests one after the other, and stops it;
+//! if it already runs, it is used, and goes on. `-- NAME…` runs those tests whose name contains one of the words, and
+//! `-- --list` prints the names. Needs what that cluster needs: Linux, root and Go; the first run takes about an hour.
+#![allow(clippy::print_stdout, reason = "a test program without libtest")]
+
+mod cluster;
+mod deployed;
+mod examples;
+mod faults;
+mod reviews;
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::Path;
+use std::process::ExitCode;
+use std::time::Instant;
+
+use cluster::Cluster;
+
+/// A test: its name, and what it does.
+type Test = (&'static str, fn(&Cluster));
+
+const TESTS: [Test; 13] = [
+    ("example_of_cronjob", |cluster| {
+        examples::run(cluster, "cronjob")
+    }),
+    ("example_of_foo", |cluster| examples::run(cluster, "foo")),
+    ("example_of_guestbook", |cluster| {
+        examples::run(cluster, "guestbook")
+    }),
+    ("example_of_memcached", |cluster| {
+        examples::run(cluster, "memcached")
+    }),
+    ("example_of_multiversion", |cluster| {
+        examples::run(cluster, "multiversion")
+    }),
+    ("example_of_myjob", |cluster| {
+        examples::run(cluster, "myjob")
+    }),
+    ("memcached_answers", examples::memcached_answers),
+    ("make_test_e2e", examples::make_test_e2e),
+    ("no_review_fails_during_a_rollout", faults::rollout),
+    ("no_review_fails_while_nodes_are_drained", faults::drains),
+    (
+        "another_replica_leads_after_a_node_is_lost",
+        faults::node_is_lost,
+    ),
+    (
+        "another_replica_leads_after_a_node_is_cut_off",
+        faults::node_is_cut_off,
+    ),
+    ("any_user_id_will_do", faults::any_user_id),
+];
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    if arguments.iter().any(|argument| argument == "--list") {
+        TESTS.iter().for_each(|(name, _)| println!("{name}: test"));
+        return ExitCode::SUCCESS;
+    }
+    let words: Vec<&String> = arguments
+        .iter()
+        .filter(|word| !word.starts_with('-'))
+        .collect();
+    let is_asked = |name: &str| words.is_empty() || words.iter().any(|word| name.contains(*word));
+    let tests: Vec<&Test> = TESTS.iter().filter(|(name, _)| is_asked(name)).collect();
+    if tests.is_empty() {
+        println!("error: no test has such a name: {words:?}; `-- --list` prints the names");
+        return ExitCode::FAILURE;
+    }
+    for (program, package) in [
+        ("/usr/bin/memcached", "memcached"),
+        ("/bin/busybox", "busybox-static"),
+        ("/usr/bin/curl", "curl"),
+    ] {
+        if !Path::new(program).exists() {
+            println!(
+                "error: no {program}, which the tests put into images: apt-get install {package}"
+            );
+            return ExitCode::FAILURE;
+        }
+    }
+    let cluster = Cluster::up();
+    let mut failed = Vec::new();
+    for (name, test) in tests {
+        println!("test {name}");
+        let begin = Instant::now();
+        let outcome = catch_unwind(AssertUnwindSafe(|| test(&cluster)));
+        let (word, seconds) = (
+            if outcome.is_ok() { "ok" } else { "FAILED" },
+            begin.elapsed().as_secs(),
+        );
+        println!("test {name} ... {word} ({seconds} s)\n");
+        if outcome.is_err() {
+            cluster.show();
+            failed.push(*name);
+        }
+    }
+    if failed.is_empty() {
+        return ExitCode::SUCCESS;
+    }
+    println!("failed: {}", failed.join(" "));
+    ExitCode::FAILURE
+}
