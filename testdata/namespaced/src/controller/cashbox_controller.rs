@@ -3,7 +3,8 @@
 
 //! Reconciles `Cashbox` objects: each has a Deployment of its image.
 //!
-//! [`children`] builds the objects that it applies, [`status`] the status that it reports.
+//! [`children`] builds the objects that it applies, [`status`] the status that it reports. If the pods
+//! do not run, the status says why.
 
 mod children;
 mod status;
@@ -12,8 +13,10 @@ use std::sync::Arc;
 
 use api::v1;
 use k8s_openapi::api::apps::v1::Deployment;
-use kbr_runtime::{Action, Controller, Handle, Manager, OwnedError};
+use kbr_runtime::{Action, Controller, Handle, Manager, OwnedError, Problem};
+use kube::Api;
 use kube::runtime::events::EventType;
+use kube::runtime::watcher::Config;
 
 /// The kind that this controller reconciles.
 type Object = v1::Cashbox;
@@ -36,9 +39,12 @@ pub enum Error {
 /// Adds this controller to `manager`, once for each namespace that is watched.
 pub fn register(manager: &mut Manager) {
     for namespace in manager.namespaces() {
-        // A change to an owned object triggers a reconcile of its owner.
+        let pods = Api::namespaced(manager.client(), &namespace);
+        let pods = manager.cache(pods, Config::default().labels(children::PODS));
+        // A change to an owned object or to a pod triggers a reconcile.
         let controller = Controller::new(manager.namespaced(&namespace))
-            .owns(manager.namespaced::<Deployment>(&namespace));
+            .owns(manager.namespaced::<Deployment>(&namespace))
+            .pods(pods, children::INSTANCE);
         manager.add(NAME, controller, reconcile);
     }
 }
@@ -47,10 +53,11 @@ pub fn register(manager: &mut Manager) {
 // +kbr:rbac:groups=shop.example.com,resources=cashboxes/status,verbs=patch
 // +kbr:rbac:groups=shop.example.com,resources=cashboxes/finalizers,verbs=update
 // +kbr:rbac:groups=apps,resources=deployments,verbs=list;watch;create;patch
+// +kbr:rbac:groups="",resources=pods,verbs=list;watch
 // +kbr:rbac:groups=events.k8s.io,resources=events,verbs=create;patch
 
 /// Moves the cluster toward the spec of `object`, or cleans up after it; runs again after every
-/// change to the object and to what it owns.
+/// change to the object, to what it owns, and to its pods.
 async fn reconcile(object: Handle<Object>) -> Result<Action, Error> {
     object
         .finalizer(FINALIZER, apply(&object), clean_up(&object))
@@ -77,9 +84,10 @@ async fn apply_children(object: &Handle<Object>) -> Result<(), OwnedError> {
 }
 
 /// Writes the status if it changed, and publishes an event about a new problem.
-async fn report(object: &Handle<Object>, problem: Option<status::Problem>) -> Result<(), Error> {
+async fn report(object: &Handle<Object>, problem: Option<Problem>) -> Result<(), Error> {
     let owned = object.owned::<Deployment>()?;
     let deployment = owned.first().map(Arc::as_ref);
+    let problem = problem.or_else(|| Problem::of_deployment(deployment?, &object.pods()));
     let new = status::of(object, deployment, problem, object.now());
     let old = object.status.as_ref().and_then(status::degraded);
     if object.status(&new).await?

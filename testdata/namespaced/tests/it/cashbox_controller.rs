@@ -3,7 +3,8 @@
 
 //! The `Cashbox` controller on a real API server.
 //!
-//! No Deployment controller runs there: the tests write the status of the Deployments instead.
+//! No Deployment controller runs there: the tests write the status of the Deployments and create pods
+//! instead.
 
 use api::v1;
 use k8s_openapi::api::apps::v1::Deployment;
@@ -31,6 +32,7 @@ struct World {
     namespace: String,
     objects: Api<Object>,
     deployments: Api<Deployment>,
+    pods: Api<Pod>,
 }
 
 impl World {
@@ -39,6 +41,7 @@ impl World {
         Self {
             objects: Api::namespaced(env().admin(), &namespace),
             deployments: Api::namespaced(env().admin(), &namespace),
+            pods: Api::namespaced(env().admin(), &namespace),
             namespace,
         }
     }
@@ -105,6 +108,19 @@ impl World {
         let other = serde_json::from_value(other).unwrap();
         let params = PostParams::default();
         self.deployments.create(&params, &other).await.unwrap()
+    }
+
+    /// A pod of the Deployment, which does not exist yet.
+    async fn pod_of(&self, deployment: &str) -> Pod {
+        let deployment = self.deployments.get(deployment).await.unwrap();
+        let template = deployment.spec.unwrap().template;
+        let mut pod = Pod {
+            metadata: template.metadata.unwrap_or_default(),
+            spec: template.spec,
+            status: None,
+        };
+        pod.metadata.name = Some("one".to_owned());
+        pod
     }
 
     /// Waits until the Deployment satisfies the condition.
@@ -192,22 +208,15 @@ async fn pods_meet_the_restricted_pod_security_standard() {
     let labelled = namespaces.patch(&world.namespace, &params, &label).await;
     labelled.unwrap();
     world.create_and_wait("sample").await;
-    let deployment = world.deployments.get("sample").await.unwrap();
-    let template = deployment.spec.unwrap().template;
+    let mut pod = world.pod_of("sample").await;
 
-    let pods = Api::<Pod>::namespaced(env().admin(), &world.namespace);
-    let mut pod = Pod {
-        metadata: template.metadata.unwrap_or_default(),
-        spec: template.spec,
-        status: None,
-    };
-    pod.metadata.name = Some("sample".to_owned());
-    pods.create(&PostParams::default(), &pod).await.unwrap();
+    let params = PostParams::default();
+    world.pods.create(&params, &pod).await.unwrap();
 
     // Without that, the API server rejects the pod in this namespace.
     pod.metadata.name = Some("other".to_owned());
     pod.spec.as_mut().unwrap().security_context = None;
-    let answer = pods.create(&PostParams::default(), &pod).await;
+    let answer = world.pods.create(&params, &pod).await;
     assert!(matches!(answer, Err(kube::Error::Api(status)) if status.code == 403));
 }
 
@@ -277,6 +286,59 @@ async fn the_conditions_follow_the_deployment() {
     let degraded = condition(&object, "Degraded").unwrap();
     assert_eq!(degraded.status, "True");
     assert_eq!(degraded.message, "exceeded quota");
+}
+
+#[tokio::test]
+async fn the_conditions_say_why_pods_do_not_run() {
+    let world = World::new().await;
+    world.create_and_wait("sample").await;
+    let pod = world.pod_of("sample").await;
+    let pod = world.pods.create(&PostParams::default(), &pod).await;
+    let (pod, kubelet) = (pod.unwrap(), env().kubelet());
+    let is_degraded = async |reason: &str, message: &str| {
+        let is_so = |object: Option<&Object>| {
+            let degraded = object.and_then(|object| condition(object, "Degraded"));
+            degraded.is_some_and(|it| {
+                it.status == "True" && it.reason == reason && it.message.ends_with(message)
+            })
+        };
+        env().wait_for(&world.objects, "sample", is_so).await;
+    };
+
+    let message = "0/3 nodes are available: 3 Insufficient memory.";
+    kubelet.unschedulable(&pod, message).await;
+    is_degraded("Unschedulable", message).await;
+
+    for reason in ["ErrImagePull", "ImagePullBackOff"] {
+        let message = format!("{reason}: not found");
+        kubelet.fail_to_start(&pod, reason, &message).await;
+        is_degraded("ImagePullBackOff", &message).await;
+    }
+
+    kubelet.run(&pod).await;
+    world.wait_until("sample", "Degraded", "AsWanted").await;
+
+    kubelet.crash_loop(&pod, 64).await;
+    is_degraded("CrashLoopBackOff", "exit code 64").await;
+    // It is restarted, but it is not known yet for how long it runs.
+    kubelet.ready(&pod, false).await;
+    kubelet.crash_loop(&pod, 65).await;
+    is_degraded("CrashLoopBackOff", "exit code 65").await;
+
+    kubelet.kill_for_memory(&pod).await;
+    is_degraded("OOMKilled", "exit code 137").await;
+
+    let params = DeleteParams::default().grace_period(0);
+    world.pods.delete("one", &params).await.unwrap();
+    world.settle("sample", "AsWanted").await;
+    for reason in [
+        "Unschedulable",
+        "ImagePullBackOff",
+        "CrashLoopBackOff",
+        "OOMKilled",
+    ] {
+        assert_eq!(world.events("sample", reason).await, 1, "{reason}");
+    }
 }
 
 #[tokio::test]

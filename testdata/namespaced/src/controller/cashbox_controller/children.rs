@@ -22,6 +22,12 @@ use super::{NAME, Object};
 /// Name of the container.
 const CONTAINER: &str = "cashbox";
 
+/// The label with the name of the Cashbox that an object belongs to.
+pub const INSTANCE: &str = "app.kubernetes.io/instance";
+
+/// Selects the pods of all Cashbox objects.
+pub const PODS: &str = "app.kubernetes.io/name=cashbox,app.kubernetes.io/managed-by=cashbox";
+
 /// The Deployment that runs the image.
 pub fn deployment(object: &Object) -> Deployment {
     Deployment {
@@ -62,7 +68,7 @@ fn metadata(object: &Object) -> ObjectMeta {
 fn selector(object: &Object) -> BTreeMap<String, String> {
     let labels = [
         ("app.kubernetes.io/name", CONTAINER.to_owned()),
-        ("app.kubernetes.io/instance", object.name_any()),
+        (INSTANCE, object.name_any()),
     ];
     labels.map(|(key, value)| (key.to_owned(), value)).into()
 }
@@ -138,7 +144,11 @@ mod tests {
         let selected = &deployment["spec"]["selector"]["matchLabels"];
 
         let selected = selected.as_object().unwrap();
-        assert_eq!(selected["app.kubernetes.io/instance"], "sample");
+        assert_eq!(selected[INSTANCE], "sample");
         assert!(selected.iter().all(|(key, value)| labels[key] == *value));
+        for label in PODS.split(',') {
+            let (key, value) = label.split_once('=').unwrap();
+            assert_eq!(labels[key], value);
+        }
     }
 }

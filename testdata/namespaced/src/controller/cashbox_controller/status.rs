@@ -4,11 +4,11 @@
 //! The status of a Cashbox.
 
 use api::v1::CashboxStatus;
-use k8s_openapi::api::apps::v1::{Deployment, DeploymentCondition};
+use k8s_openapi::api::apps::v1::Deployment;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
 use k8s_openapi::jiff::Timestamp;
-use kbr_runtime::OwnedError;
 use kbr_runtime::conditions::{self, ConditionStatus};
+use kbr_runtime::{OwnedError, Problem};
 
 use super::Object;
 
@@ -21,13 +21,6 @@ pub const DEGRADED: &str = "Degraded";
 /// The conditions that this controller writes. All others in the status belong to other writers.
 const CONDITIONS: [&str; 2] = [AVAILABLE, DEGRADED];
 
-/// A problem with an object, as a condition reports it.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Problem {
-    pub reason: String,
-    pub message: String,
-}
-
 /// What this controller has written to the status of `object`.
 fn written(object: &Object) -> CashboxStatus {
     let mut status = object.status.clone().unwrap_or_default();
@@ -35,7 +28,7 @@ fn written(object: &Object) -> CashboxStatus {
     status
 }
 
-/// The status of `object`, given its Deployment.
+/// The status of `object`, given its Deployment and what keeps it from its desired state.
 pub fn of(
     object: &Object,
     deployment: Option<&Deployment>,
@@ -67,7 +60,6 @@ pub fn of(
     status.observed_generation = generation;
     let available = condition(AVAILABLE, is_available, reason, message);
     conditions::set(&mut status.conditions, available);
-    let problem = problem.or_else(|| deployment.and_then(reported));
     let degraded = match problem {
         Some(Problem { reason, message }) => condition(DEGRADED, true, &reason, message),
         None => condition(DEGRADED, false, "AsWanted", String::new()),
@@ -99,21 +91,6 @@ pub fn problem(error: &OwnedError) -> Option<Problem> {
     Some(Problem {
         reason: reason.to_owned(),
         message,
-    })
-}
-
-/// The problem that a Deployment itself reports.
-fn reported(deployment: &Deployment) -> Option<Problem> {
-    let conditions = deployment.status.as_ref()?.conditions.as_ref()?;
-    let is_problem = |it: &&DeploymentCondition| {
-        let is = |type_: &str, status: &str| it.type_ == type_ && it.status == status;
-        is("ReplicaFailure", "True") || is("Progressing", "False")
-    };
-    let condition = conditions.iter().find(is_problem)?;
-    let reason = condition.reason.as_deref().filter(|it| !it.is_empty());
-    Some(Problem {
-        reason: reason.unwrap_or("DeploymentFailed").to_owned(),
-        message: condition.message.clone().unwrap_or_default(),
     })
 }
 
@@ -155,24 +132,20 @@ mod tests {
     }
 
     #[test]
-    fn a_problem_of_the_deployment_is_reported() {
-        for (type_, status, is_problem) in [
-            ("Progressing", "True", false),
-            ("Progressing", "False", true),
-            ("Available", "False", false),
-            ("ReplicaFailure", "True", true),
+    fn a_problem_is_reported() {
+        let problem = Problem {
+            reason: "Why".to_owned(),
+            message: "Because.".to_owned(),
+        };
+        for (problem, expected) in [
+            (Some(problem), (DEGRADED, "True", "Why")),
+            (None, (DEGRADED, "False", "AsWanted")),
         ] {
-            let condition = json!({ "type": type_, "status": status, "reason": "Why" });
-            let deployment = deployment(json!({ "conditions": [condition] }));
+            let is_problem = problem.is_some();
 
-            let status = of(&object(1), Some(&deployment), None, Timestamp::UNIX_EPOCH);
+            let status = of(&object(1), None, problem, Timestamp::UNIX_EPOCH);
 
-            let expected = if is_problem {
-                (DEGRADED, "True", "Why")
-            } else {
-                (DEGRADED, "False", "AsWanted")
-            };
-            assert_eq!(short(&status.conditions)[1], expected, "{type_}");
+            assert_eq!(short(&status.conditions)[1], expected);
             assert_eq!(degraded(&status).is_some(), is_problem);
         }
     }
