@@ -245,8 +245,10 @@ func (c component) compile(folder, to string) error {
 	args := append([]string{"build", "-v", "-trimpath", "-tags=" + c.tags, "-ldflags", flags, "-o", to + "/"}, c.packages...)
 	command := exec.Command("go", args...)
 	command.Dir = folder
-	command.Env = append(os.Environ(), "CGO_ENABLED=0", "GOWORK=off", "GOFLAGS=-mod=readonly")
-	// Go removes its temporary files when it is interrupted, also if this process is killed.
+	command.Env = append(os.Environ(), "CGO_ENABLED=0", "GOWORK=off", "GOFLAGS=-mod=readonly",
+		// What Go leaves if it is killed is removed with what this program leaves.
+		"GOTMPDIR="+to)
+	// If this process is killed, nobody wants the result.
 	command.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGINT}
 	output, err := command.StderrPipe()
 	if err != nil {
