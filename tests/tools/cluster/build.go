@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"runtime"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"syscall"
@@ -23,7 +24,8 @@ type component struct {
 	// packages are the main packages; Go names the binaries after them, and `as` has other names for some.
 	packages []string
 	as       map[string]string
-	tags     string
+	// tags are Go's build tags.
+	tags string
 	// stamp sets the version that Kubernetes' binaries report.
 	stamp bool
 	// ready says that `kbr envtest` may have built the same binaries.
@@ -51,9 +53,10 @@ var (
 	}, as: map[string]string{
 		"controller": "cert-manager-controller", "cainjector": "cert-manager-cainjector", "webhook": "cert-manager-webhook",
 	}}
-	// Prometheus without what finds its targets in clouds.
 	monitoring = []component{
-		{module: "kube-state-metrics", packages: []string{"k8s.io/kube-state-metrics/v2"}},
+		// In the version that tests/tools/query-state-metrics has.
+		{module: "../../state-metrics", packages: []string{"k8s.io/kube-state-metrics/v2"}},
+		// Without what finds its targets in clouds.
 		{module: "prometheus", packages: []string{"github.com/prometheus/prometheus/cmd/prometheus"},
 			tags: "remove_all_sd,enable_kubernetes_sd"},
 	}
@@ -95,7 +98,7 @@ func (c component) names() []string {
 }
 
 // buildAll builds what the cache does not have. Another cluster waits for it, and uses it too.
-func buildAll(p places, components []component) error {
+func buildAll(p places, o upOptions) error {
 	if err := os.MkdirAll(filepath.Join(p.cache, "bin"), 0o755); err != nil {
 		return err
 	}
@@ -117,7 +120,7 @@ func buildAll(p places, components []component) error {
 			return err
 		}
 	}
-	for _, c := range components {
+	for _, c := range slices.Concat(nodeComponents, o.addons()) {
 		if err := c.build(p); err != nil {
 			return err
 		}
@@ -242,8 +245,10 @@ func (c component) compile(folder, to string) error {
 	args := append([]string{"build", "-v", "-trimpath", "-tags=" + c.tags, "-ldflags", flags, "-o", to + "/"}, c.packages...)
 	command := exec.Command("go", args...)
 	command.Dir = folder
-	command.Env = append(os.Environ(), "CGO_ENABLED=0", "GOWORK=off", "GOFLAGS=-mod=readonly")
-	// Go removes its temporary files when it is interrupted, also if this process is killed.
+	command.Env = append(os.Environ(), "CGO_ENABLED=0", "GOWORK=off", "GOFLAGS=-mod=readonly",
+		// What Go leaves if it is killed is removed with what this program leaves.
+		"GOTMPDIR="+to)
+	// If this process is killed, nobody wants the result.
 	command.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGINT}
 	output, err := command.StderrPipe()
 	if err != nil {

@@ -10,7 +10,6 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"time"
 )
@@ -40,7 +39,7 @@ func parseUp(args []string) (upOptions, error) {
 	return o, nil
 }
 
-// addons are the components that only run as pods, on request.
+// addons are the components that are built on request, and run as pods.
 func (o upOptions) addons() []component {
 	var all []component
 	if o.certManager {
@@ -63,7 +62,7 @@ func up(p places, o upOptions) error {
 	if err := check(p, o.install); err != nil {
 		return err
 	}
-	if err := buildAll(p, slices.Concat(nodeComponents, o.addons())); err != nil {
+	if err := buildAll(p, o); err != nil {
 		return err
 	}
 
