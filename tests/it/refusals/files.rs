@@ -159,6 +159,7 @@ error: `.clippy.toml` already exists with different content
        `third_party/kbr-runtime/src/otlp/collector.rs` already exists with different content
        `third_party/kbr-runtime/src/pause.rs` already exists with different content
        `third_party/kbr-runtime/src/probes.rs` already exists with different content
+       `third_party/kbr-runtime/src/problem.rs` already exists with different content
        `third_party/kbr-runtime/src/queue.rs` already exists with different content
        `third_party/kbr-runtime/src/random.rs` already exists with different content
        `third_party/kbr-runtime/src/reading.rs` already exists with different content
