@@ -140,9 +140,8 @@ fn intervals_end_when_they_would_have_ended_if_no_clock_had_been_ahead() {
 #[test]
 fn if_this_clock_is_behind_the_time_of_the_api_server_counts() {
     let mut minutely = cronjob("* * * * *", "09:00");
-    let counts = |cronjob: &CronJob, clock, server: Option<&str>| {
-        time(cronjob, at(clock), server.map(at))
-    };
+    let counts =
+        |cronjob: &CronJob, clock, server: Option<&str>| time(cronjob, at(clock), server.map(at));
     // Nothing is recorded: nothing shows which clock is right.
     assert_eq!(counts(&minutely, "10:00", Some("11:00")), at("10:00"));
 
