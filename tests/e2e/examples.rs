@@ -1,28 +1,42 @@
 //! The examples of the goldens' READMEs, with pods that run.
 
 use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
 
-use crate::cluster::{Cluster, eventually, output};
+use crate::cluster::{Cluster, REPOSITORY, eventually, output};
 use crate::deployed::Deployed;
 
 /// The images of the examples.
 fn load_images() {
-    let applets =
-        ["sh", "date", "echo", "sleep"].map(|applet| format!("/bin/busybox=/bin/{applet}"));
-    let mut busybox = vec!["/bin/busybox"];
-    busybox.extend(applets.iter().map(String::as_str));
-    Cluster::load("busybox:latest", &busybox);
+    let applets = ["sh", "date", "echo", "sleep", "nc"];
+    let applets = applets.map(|applet| format!("/bin/busybox=/bin/{applet}"));
+    let applets: Vec<&str> = applets.iter().map(String::as_str).collect();
+    Cluster::load("busybox:latest", &applets);
     // A server like any other, as far as an operator can see.
     Cluster::load("nginx:1.29", &["/usr/bin/memcached"]);
     Cluster::load(
         "memcached:1.6.26-alpine",
         &["/usr/bin/memcached=/usr/local/bin/memcached"],
     );
-    // The program computes digits of pi in the real one.
     Cluster::load(
         "perl:latest",
-        &["/bin/busybox", "/bin/busybox=/usr/bin/perl"],
+        &[&format!("{}=/usr/bin/perl", busy().display())],
     );
+}
+
+/// A program that is busy for a while, as the one that computes digits of pi.
+fn busy() -> PathBuf {
+    let folder = Path::new(REPOSITORY).join("target/e2e");
+    fs::create_dir_all(&folder).expect("a folder");
+    let (source, program) = (folder.join("busy.c"), folder.join("busy"));
+    fs::write(
+        &source,
+        "#include <unistd.h>\nint main(void) { return sleep(20); }\n",
+    )
+    .expect("a file");
+    output(Command::new("cc").arg(&source).arg("-o").arg(&program));
+    program
 }
 
 fn lines(text: &str) -> Vec<&str> {
@@ -63,7 +77,7 @@ pub fn memcached_answers(cluster: &Cluster) {
     cluster.kubectl("wait memcached/memcached-sample --for=condition=Available --timeout=90s");
     let ask = "run ask --image=busybox --restart=Never --command -- /bin/sh -c";
     let mut ask: Vec<&str> = ask.split(' ').collect();
-    ask.push("{ echo version; echo quit; } | /bin/busybox nc memcached-sample 11211");
+    ask.push("{ echo version; echo quit; } | nc memcached-sample 11211");
     output(cluster.command("kubectl").args(ask));
     eventually("memcached says its version", 60, || {
         cluster

@@ -71,7 +71,7 @@ fn main() -> ExitCode {
     }
     for (program, package) in [
         ("/usr/bin/memcached", "memcached"),
-        ("/bin/busybox", "busybox-static"),
+        ("/bin/busybox", "busybox"),
         ("/usr/bin/curl", "curl"),
     ] {
         if !Path::new(program).exists() {
