@@ -50,6 +50,7 @@ error: `.clippy.toml` already exists with different content
        `.github/dependabot.yml` already exists with different content
        `.github/workflows/kbr.yml` already exists with different content
        `.github/workflows/lint.yml` already exists with different content
+       `.github/workflows/test-e2e.yml` already exists with different content
        `.github/workflows/test.yml` already exists with different content
        `AGENTS.md` already exists with different content
        `Cargo.lock` already exists with different content
@@ -90,6 +91,8 @@ error: `.clippy.toml` already exists with different content
        `deny.toml` already exists with different content
        `examples/run-local.rs` already exists with different content
        `hack/delete.sh` already exists with different content
+       `hack/deploy.sh` already exists with different content
+       `hack/test-e2e.sh` already exists with different content
        `src/controller.rs` already exists with different content
        `src/lib.rs` already exists with different content
        `src/main.rs` already exists with different content

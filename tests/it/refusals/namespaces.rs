@@ -25,25 +25,25 @@ fn names_that_no_namespace_can_have() {
     sandbox.kbr("manifests").success();
     told(str![[r#"
 $ kbr manifests
-error: config/manager/manager.yaml:78:17: `WATCH_NAMESPACE` has an empty name; write names of namespaces, separated only by commas, such as `value: "team-a,team-b"`
+error: config/manager/manager.yaml:80:17: `WATCH_NAMESPACE` has an empty name; write names of namespaces, separated only by commas, such as `value: "team-a,team-b"`
 
 $ kbr manifests
-error: config/manager/manager.yaml:78:17: `WATCH_NAMESPACE` has an empty name; write names of namespaces, separated only by commas, such as `value: "team-a,team-b"`
+error: config/manager/manager.yaml:80:17: `WATCH_NAMESPACE` has an empty name; write names of namespaces, separated only by commas, such as `value: "team-a,team-b"`
 
 $ kbr manifests
-error: config/manager/manager.yaml:78:17: `WATCH_NAMESPACE` has ` team-b`, which cannot be the name of a namespace; write names of namespaces, separated only by commas, such as `value: "team-a,team-b"`
+error: config/manager/manager.yaml:80:17: `WATCH_NAMESPACE` has ` team-b`, which cannot be the name of a namespace; write names of namespaces, separated only by commas, such as `value: "team-a,team-b"`
 
 $ kbr manifests
-error: config/manager/manager.yaml:78:17: `WATCH_NAMESPACE` has `Team`, which cannot be the name of a namespace; write names of namespaces, separated only by commas, such as `value: "team-a,team-b"`
+error: config/manager/manager.yaml:80:17: `WATCH_NAMESPACE` has `Team`, which cannot be the name of a namespace; write names of namespaces, separated only by commas, such as `value: "team-a,team-b"`
 
 $ kbr manifests
-error: config/manager/manager.yaml:78:17: `WATCH_NAMESPACE` has `team.a`, which cannot be the name of a namespace; write names of namespaces, separated only by commas, such as `value: "team-a,team-b"`
+error: config/manager/manager.yaml:80:17: `WATCH_NAMESPACE` has `team.a`, which cannot be the name of a namespace; write names of namespaces, separated only by commas, such as `value: "team-a,team-b"`
 
 $ kbr manifests
-error: config/manager/manager.yaml:78:17: `WATCH_NAMESPACE` has `team-a` twice; write names of namespaces, separated only by commas, such as `value: "team-a,team-b"`
+error: config/manager/manager.yaml:80:17: `WATCH_NAMESPACE` has `team-a` twice; write names of namespaces, separated only by commas, such as `value: "team-a,team-b"`
 
 $ kbr manifests
-error: config/manager/manager.yaml:78:17: `WATCH_NAMESPACE` has `system`, which is the operator's own namespace in `config/`: write `sandbox-system`; write names of namespaces, separated only by commas, such as `value: "team-a,team-b"`
+error: config/manager/manager.yaml:80:17: `WATCH_NAMESPACE` has `system`, which is the operator's own namespace in `config/`: write `sandbox-system`; write names of namespaces, separated only by commas, such as `value: "team-a,team-b"`
 "#]]);
 }
 
@@ -64,7 +64,7 @@ fn a_variable_without_namespaces() {
     refused(&sandbox, "manifests");
     told(str![[r#"
 $ kbr manifests
-error: config/manager/manager.yaml:78:17: `WATCH_NAMESPACE` names no namespaces that roles can be made for; write `- name: WATCH_NAMESPACE` with `valueFrom: {fieldRef: {fieldPath: metadata.namespace}}` for the operator's own namespace, or with `value: "team-a,team-b"`
+error: config/manager/manager.yaml:80:17: `WATCH_NAMESPACE` names no namespaces that roles can be made for; write `- name: WATCH_NAMESPACE` with `valueFrom: {fieldRef: {fieldPath: metadata.namespace}}` for the operator's own namespace, or with `value: "team-a,team-b"`
 
 $ kbr manifests
 error: config/manager/manager.yaml:1:1: the container `manager` has no variable `WATCH_NAMESPACE`; write `- name: WATCH_NAMESPACE` with `valueFrom: {fieldRef: {fieldPath: metadata.namespace}}` for the operator's own namespace, or with `value: "team-a,team-b"`
