@@ -932,6 +932,7 @@
 //! | `IndexField`, `MatchingFields` | [`Cache::index`], [`Cache::by`] |
 //! | `ByObject` with a selector | [`Manager::cache`] |
 //! | `Transform` | [`Cache::slim`] |
+//! | `ClientCAName` of the webhook server | `--webhook-client-ca` |
 //! | `Add(Runnable)` | [`Manager::add_task`], [`Manager::add_task_on_every_replica`] |
 //! | `AddHealthzCheck`, `AddReadyzCheck` | [`Manager::add_health_check`], [`Manager::add_ready_check`] |
 //!
