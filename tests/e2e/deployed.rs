@@ -83,7 +83,7 @@ impl<'a> Deployed<'a> {
         let rest = "get deployments,services,pods,jobs -n default -o name";
         eventually(
             "the garbage collector deletes what objects owned",
-            120,
+            300,
             || {
                 let rest = self.cluster.kubectl(rest);
                 (rest.trim() == "service/kubernetes").then_some(())
