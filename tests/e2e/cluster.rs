@@ -2,7 +2,6 @@
 
 use std::env::var_os;
 use std::ffi::OsString;
-use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::thread::sleep;
@@ -110,24 +109,6 @@ impl Cluster {
     #[track_caller]
     pub fn json(&self, line: &str) -> Value {
         serde_json::from_str(&self.kubectl(&format!("{line} -o json"))).expect("JSON")
-    }
-
-    /// Applies a manifest.
-    #[track_caller]
-    pub fn apply(&self, manifest: &str) {
-        let mut kubectl = self.command("kubectl");
-        kubectl
-            .args(["apply", "-f", "-"])
-            .stdin(Stdio::piped())
-            .stdout(Stdio::null());
-        let mut kubectl = kubectl.spawn().expect("kubectl runs");
-        let mut stdin = kubectl.stdin.take().expect("a pipe");
-        stdin.write_all(manifest.as_bytes()).expect("kubectl reads");
-        drop(stdin);
-        assert!(
-            kubectl.wait().expect("kubectl ends").success(),
-            "kubectl apply of\n{manifest}"
-        );
     }
 
     /// Prints what a person would look at first.

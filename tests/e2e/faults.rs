@@ -39,14 +39,7 @@ pub fn rollout(cluster: &Cluster) {
     sleep(Duration::from_secs(5));
     deployed.deploy("v2");
     sleep(Duration::from_secs(35));
-    let (answered, failures) = reviews.end();
-    assert!(answered > 5_000, "{answered} reviews were answered");
-    assert!(
-        failures.is_empty(),
-        "{} failed, the first: {}",
-        failures.len(),
-        failures[0].1
-    );
+    none_failed(reviews, 5_000);
     deployed.undeploy();
 }
 
@@ -64,15 +57,21 @@ pub fn drains(cluster: &Cluster) {
         cluster.kubectl(&status);
         cluster.kubectl(&format!("uncordon {node}"));
     }
+    none_failed(reviews, 1_000);
+    deployed.undeploy();
+}
+
+/// Ends the reviews: more than `least` were answered, and none has failed.
+#[track_caller]
+fn none_failed(reviews: Reviews, least: usize) {
     let (answered, failures) = reviews.end();
-    assert!(answered > 1_000, "{answered} reviews were answered");
+    assert!(answered > least, "{answered} reviews were answered");
+    let first = failures.first().map(|(_, failure)| failure);
     assert!(
         failures.is_empty(),
-        "{} failed, the first: {}",
-        failures.len(),
-        failures[0].1
+        "{} failed, the first: {first:?}",
+        failures.len()
     );
-    deployed.undeploy();
 }
 
 /// The node of the leader loses its power.

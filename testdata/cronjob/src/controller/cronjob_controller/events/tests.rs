@@ -80,7 +80,7 @@ fn a_failed_job_is_reported_once() {
 }
 
 #[test]
-fn a_pod_that_does_not_run_is_reported_once_whatever_its_kubelet_says() {
+fn a_pod_that_does_not_run_is_reported_once_even_if_the_message_changes() {
     let mut cronjob = cronjob("0 * * * *", "09:10");
     let mut report = |message: &str| {
         let mut jobs = Jobs::from(shared([job("a", "09:00")]));
@@ -110,17 +110,15 @@ fn each_start_is_reported_with_the_jobs_that_it_replaces() {
     };
 
     let events = of_run(&start(Ok(Some(job_of_run("new", "10:00").into()))));
-    let jobs = events
+    let concerned = events
         .iter()
         .map(|event| event.secondary.as_ref()?.name.clone());
     assert_eq!(
-        jobs.collect::<Vec<_>>(),
+        concerned.collect::<Vec<_>>(),
         [Some("old".to_owned()), Some("new".to_owned())]
     );
-    let reported = texts(&events);
-
     assert_eq!(
-        reported,
+        texts(&events),
         [
             "Normal Replaced: deleted Job old for the run of 2026-03-02T10:00:00Z",
             "Normal Started: created Job new for the run of 2026-03-02T10:00:00Z",
