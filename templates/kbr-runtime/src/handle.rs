@@ -36,8 +36,16 @@ pub(crate) use status::{Statuses, shown};
 /// The index of pods by the object that they name.
 pub(crate) const PODS: &str = "object";
 
-/// The most bytes in the note of an event.
+/// The most bytes in the note of an event: the API server rejects an event with a longer one.
 const LONGEST_NOTE: usize = 1024;
+
+/// The note of an event, cut off after so many bytes.
+pub(crate) fn note_of(mut text: String) -> String {
+    while text.len() > LONGEST_NOTE {
+        text.pop();
+    }
+    text
+}
 
 /// The object that is reconciled. It dereferences to the object, as the cache has it.
 ///
@@ -271,15 +279,11 @@ impl<K: Cached> Handle<K> {
     /// [`Manager::recorder`](crate::Manager::recorder). The role must allow `create` and `patch` on `events` in the API
     /// group `events.k8s.io`.
     pub async fn event(&self, type_: EventType, reason: &str, note: impl Into<String>) {
-        let mut note = note.into();
-        while note.len() > LONGEST_NOTE {
-            note.pop();
-        }
         let event = Event {
             type_,
             reason: reason.to_owned(),
             action: "Reconcile".to_owned(),
-            note: Some(note),
+            note: Some(note_of(note.into())),
             secondary: None,
         };
         self.publish(&event).await;

@@ -231,3 +231,10 @@ async fn what_is_wanted_or_already_deleted_is_kept() {
 
     assert!(kept.unwrap().is_empty());
 }
+
+#[test]
+fn the_note_of_an_event_is_cut_off_between_characters() {
+    assert_eq!(note_of("short".to_owned()), "short");
+    assert_eq!(note_of("ö".repeat(600)), "ö".repeat(512));
+    assert_eq!(note_of("€".repeat(600)).len(), 1023);
+}

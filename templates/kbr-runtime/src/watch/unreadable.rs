@@ -16,6 +16,7 @@ use tokio::time::timeout;
 use super::{LONGEST_PAUSE, Watches, resource};
 use crate::cache::Unreadable;
 use crate::chain::chain;
+use crate::handle::note_of;
 use crate::key::Key;
 use crate::metrics::Share;
 
@@ -103,9 +104,9 @@ impl Skipped {
         let event = Event {
             type_: EventType::Warning,
             reason: "Unreadable".to_owned(),
-            note: Some(format!(
+            note: Some(note_of(format!(
                 "The operator cannot read this object and skips it: {error}"
-            )),
+            ))),
             // The recorder merges events with equal actions, and keeps the first note.
             action: format!("Skip {}", error.field)
                 .chars()
