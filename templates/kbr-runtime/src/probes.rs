@@ -46,6 +46,7 @@ const LIMITS: Limits = Limits {
     handshake: Duration::from_secs(10),
     idle: Duration::from_secs(10),
     answer: Duration::from_secs(10),
+    lame_duck: Duration::ZERO,
     drain: Duration::ZERO,
 };
 

@@ -22,12 +22,13 @@ const LIMITS: Limits = Limits {
     handshake: Duration::from_secs(100),
     idle: Duration::from_secs(100),
     answer: Duration::from_secs(100),
+    lame_duck: Duration::from_secs(1),
     drain: Duration::from_secs(2),
 };
 
 struct Served {
     address: SocketAddr,
-    _stop: DropGuard,
+    stop: DropGuard,
     _thread: Thread,
 }
 
@@ -39,7 +40,7 @@ impl Served {
         let task = serve(listener, None, limits, stop.clone(), respond);
         Self {
             address,
-            _stop: stop.drop_guard(),
+            stop: stop.drop_guard(),
             _thread: Thread::spawn("tests", task).unwrap(),
         }
     }
@@ -198,4 +199,25 @@ fn a_request_for_too_much_memory_is_refused() {
     let served = Served::start(LIMITS);
     let most = LIMITS.memory - LIMITS.reserve;
     assert_eq!(served.get(&format!("/take/{}", most + 1)), "HTTP/1.1 413");
+}
+
+#[test]
+fn after_the_stop_a_request_on_an_idle_connection_is_answered_and_closes_it() {
+    let served = Served::start(LIMITS);
+    let mut used = served.send(&request("/"));
+    let mut idle = served.send(&request("/"));
+    for stream in [&mut used, &mut idle] {
+        assert_eq!(head(stream), "HTTP/1.1 200");
+    }
+    let begun = Instant::now();
+    drop(served.stop);
+    std::thread::sleep(LIMITS.lame_duck / 4);
+
+    used.write_all(request("/").as_bytes()).unwrap();
+    let mut answers = String::new();
+    used.read_to_string(&mut answers).unwrap();
+    let (_, last) = answers.split_once("HTTP/1.1 200").unwrap();
+    assert!(last.contains("connection: close"), "{answers}");
+    assert!(is_closed(&mut idle));
+    assert!(begun.elapsed() >= LIMITS.lame_duck);
 }

@@ -37,6 +37,7 @@ const LIMITS: Limits = Limits {
     // A scraper returns within a minute or two.
     idle: Duration::from_secs(180),
     answer: Duration::from_secs(10),
+    lame_duck: Duration::ZERO,
     drain: Duration::from_secs(1),
 };
 

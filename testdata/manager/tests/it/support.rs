@@ -279,10 +279,12 @@ impl Operator {
     }
 }
 
-/// The status and the body of the response to `GET path`.
+/// The status and the body of the response to `GET path`, once something listens.
 pub fn get(address: &str, path: &str) -> (u16, String) {
     use std::io::{Read, Write};
-    let mut stream = std::net::TcpStream::connect(address).unwrap();
+    let mut stream = until("an open port", || {
+        std::net::TcpStream::connect(address).ok()
+    });
     write!(
         stream,
         "GET {path} HTTP/1.1\r\nhost: a\r\nconnection: close\r\n\r\n"

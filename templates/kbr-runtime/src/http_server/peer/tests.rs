@@ -12,6 +12,7 @@ const LIMITS: Limits = Limits {
     handshake: Duration::from_secs(100),
     idle: Duration::from_secs(100),
     answer: Duration::from_secs(100),
+    lame_duck: Duration::ZERO,
     drain: Duration::from_secs(100),
 };
 

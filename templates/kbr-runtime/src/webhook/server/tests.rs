@@ -21,6 +21,7 @@ const SHORT: Limits = Limits {
     server: http_server::Limits {
         handshake: Duration::from_millis(300),
         idle: Duration::from_millis(300),
+        lame_duck: Duration::from_millis(100),
         drain: Duration::from_millis(300),
         ..LIMITS.server
     },

@@ -18,7 +18,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures::future::OptionFuture;
-use http::header::{ALLOW, CONTENT_TYPE};
+use http::header::{ALLOW, CONNECTION, CONTENT_TYPE};
 use http::{HeaderValue, Request, Response, StatusCode};
 use http_body_util::Full;
 use hyper::body::{Bytes, Incoming};
@@ -67,7 +67,11 @@ pub(crate) struct Limits {
     pub(crate) idle: Duration,
     /// Time for the peer to read a response.
     pub(crate) answer: Duration,
-    /// Time to finish open requests after the stop.
+    /// Time for which requests are still answered after the stop, each response closing its connection. An
+    /// idle connection that was closed at once could have a request on its way, which its client does not
+    /// repeat if it is a POST.
+    pub(crate) lame_duck: Duration,
+    /// Time to finish open requests after that.
     pub(crate) drain: Duration,
 }
 
@@ -138,14 +142,14 @@ impl Server {
         }
     }
 
-    /// Accepts no more requests, finishes the open ones, and frees the port. Returns whether that took no
-    /// longer than it may.
+    /// Lets clients close their connections, finishes open requests, and frees the port. Returns whether that
+    /// took no longer than it may.
     pub(crate) async fn stop(self) -> bool {
         let Some(mut running) = self.0 else {
             return true;
         };
         drop(running.stop);
-        let patience = running.limits.drain * 2;
+        let patience = running.limits.lame_duck + running.limits.drain * 2;
         timeout(patience, running.thread.ended()).await.is_ok()
     }
 }
@@ -159,8 +163,8 @@ pub(crate) struct Tls {
     pub(crate) clients: Option<Clients>,
 }
 
-/// Answers requests with `respond` until `stop`, then finishes the open ones. Serves HTTPS if there is a
-/// certificate, and follows its files. Returns why it has ended.
+/// Answers requests with `respond` until `stop`, then lets clients close their connections, and finishes open
+/// requests. Serves HTTPS if there is a certificate, and follows its files. Returns why it has ended.
 pub(crate) async fn serve<R, F>(
     listener: TcpListener,
     tls: Option<Tls>,
@@ -188,10 +192,12 @@ where
         Err(error) => return chain(&error),
     };
     let peers = Peers::new(limits);
+    let close = CancellationToken::new();
     let connections = Arc::new(Connections {
         tls,
         respond,
         stop: stop.clone(),
+        close: close.clone(),
         untrusted: LogLimit::default(),
     });
     let accept = async {
@@ -217,13 +223,18 @@ where
         }
     };
     let follow = OptionFuture::from(files.flatten().map(Files::follow));
+    let stopped = async {
+        stop.cancelled().await;
+        let _ = timeout(limits.lame_duck, peers.ended()).await;
+    };
     tokio::select! {
-        () = stop.cancelled() => {}
+        () = stopped => {}
         () = accept => {}
         () = watch => {}
         Some(()) = follow => {}
     }
     drop(listener);
+    close.cancel();
     // Requests that take longer are cut off when the thread ends.
     let _ = timeout(limits.drain, peers.ended()).await;
     "it was stopped".to_owned()
@@ -233,7 +244,10 @@ where
 struct Connections<R> {
     tls: Option<TlsAcceptor>,
     respond: R,
+    /// From now on, each response closes its connection.
     stop: CancellationToken,
+    /// From now on, idle connections are closed.
+    close: CancellationToken,
     /// Log lines about clients that do not trust the certificate.
     untrusted: LogLimit<()>,
 }
@@ -252,7 +266,7 @@ where
         let handshake = tokio::select! {
             handshake = tls.accept(stream) => handshake,
             () = peer.evicted() => return tracing::debug!("no TLS handshake in time"),
-            () = self.stop.cancelled() => return,
+            () = self.close.cancelled() => return,
         };
         match handshake {
             Ok(stream) => self.speak(stream, peer).await,
@@ -273,7 +287,11 @@ where
             let peer = peer.clone();
             async move {
                 peer.begin().await;
-                let answer = (self.respond)(peer.clone(), request).await;
+                let mut answer = (self.respond)(peer.clone(), request).await;
+                if self.stop.is_cancelled() {
+                    let close = HeaderValue::from_static("close");
+                    answer.headers_mut().insert(CONNECTION, close);
+                }
                 peer.answer(answer.body());
                 Ok::<_, Infallible>(answer)
             }
@@ -290,7 +308,7 @@ where
         let mut connection = pin!(connection);
         let ended = tokio::select! {
             ended = connection.as_mut() => ended,
-            () = self.stop.cancelled() => {
+            () = self.close.cancelled() => {
                 connection.as_mut().graceful_shutdown();
                 connection.await
             }

@@ -48,6 +48,7 @@ const LIMITS: Limits = Limits {
         // request while the connection is being closed here.
         idle: Duration::from_secs(120),
         answer: Duration::from_secs(10),
+        lame_duck: Duration::from_secs(3),
         drain: Duration::from_secs(2),
     },
     review: Duration::from_secs(28),
