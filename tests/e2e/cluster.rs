@@ -28,8 +28,8 @@ impl Drop for Cluster {
 }
 
 impl Cluster {
-    /// Starts the cluster, unless it runs.
-    pub fn up() -> Self {
+    /// Starts the cluster, unless it runs; Prometheus takes a few minutes to build.
+    pub fn up(has_prometheus: bool) -> Self {
         let runs = || {
             program(&["status"])
                 .output()
@@ -39,7 +39,9 @@ impl Cluster {
         };
         let is_ours = !runs();
         if is_ours {
-            tool(&["up", "--cert-manager", "--install"]);
+            let mut up = vec!["up", "--cert-manager", "--install"];
+            up.extend(has_prometheus.then_some("--prometheus"));
+            tool(&up);
         }
         let kubeconfig = output(&mut program(&["kubeconfig"]));
         Self {

@@ -3,6 +3,8 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use serde_json::{Value, json};
+
 use crate::cluster::{Cluster, REPOSITORY, eventually, output};
 
 /// A golden project, copied to a folder of its own, and deployed from there.
@@ -43,11 +45,17 @@ impl<'a> Deployed<'a> {
             name,
             folder,
         };
-        let mut cargo = deployed.run("cargo");
+        deployed.build("v1");
+        deployed
+    }
+
+    /// Builds the image with this tag.
+    pub fn build(&self, tag: &str) {
+        let name = self.name;
+        let mut cargo = self.run("cargo");
         cargo.args(["build", "--release", "--locked", "--quiet", "--bin", name]);
         output(&mut cargo);
-        deployed.load("v1");
-        deployed
+        self.load(tag);
     }
 
     /// Makes the image with this tag.
@@ -78,6 +86,12 @@ impl<'a> Deployed<'a> {
     #[track_caller]
     pub fn undeploy(self) {
         output(self.run("make").arg("undeploy"));
+        self.left_nothing();
+    }
+
+    /// Nothing of it is left in the cluster.
+    #[track_caller]
+    pub fn left_nothing(self) {
         let namespace = format!("get namespace {}", self.namespace());
         assert!(self.cluster.try_kubectl(&namespace).is_err(), "{namespace}");
         let rest = "get deployments,services,pods,jobs -n default -o name";
@@ -132,4 +146,18 @@ impl<'a> Deployed<'a> {
         );
         self.cluster.kubectl(&node)
     }
+}
+
+/// The sample of this version, as an object.
+pub fn sample(deployed: &Deployed<'_>, version: &str) -> Value {
+    let file = format!("config/samples/batch_{version}_cronjob.yaml");
+    let mut kubectl = deployed.run("kubectl");
+    kubectl.args(["create", "--dry-run=client", "-o", "json", "-f", &file]);
+    let object: Value = serde_json::from_str(&output(&mut kubectl)).expect("JSON");
+    json!({
+        "apiVersion": object["apiVersion"],
+        "kind": object["kind"],
+        "metadata": {},
+        "spec": object["spec"],
+    })
 }

@@ -4,11 +4,12 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::cluster::{Cluster, REPOSITORY, eventually, output};
+use crate::cluster::{Cluster, REPOSITORY, output};
 use crate::deployed::Deployed;
+use crate::documents;
 
 /// The images of the examples.
-fn load_images() {
+pub fn load_images() {
     let applets = ["sh", "date", "echo", "sleep", "nc"];
     let applets = applets.map(|applet| format!("/bin/busybox=/bin/{applet}"));
     let applets: Vec<&str> = applets.iter().map(String::as_str).collect();
@@ -43,7 +44,7 @@ fn lines(text: &str) -> Vec<&str> {
     text.lines().map(str::trim_end).collect()
 }
 
-/// Types what the README of a golden shows, and compares what is printed.
+/// Types what the README of a golden shows, and compares what is printed; then applies the object of its document.
 pub fn run(cluster: &Cluster, name: &'static str) {
     load_images();
     let deployed = Deployed::new(cluster, name);
@@ -62,30 +63,7 @@ pub fn run(cluster: &Cluster, name: &'static str) {
         let printed = String::from_utf8(printed).expect("UTF-8");
         assert_eq!(lines(&printed), lines(expected), "{command}");
     }
-    deployed.undeploy();
-}
-
-/// The sample of memcached has servers that answer on their port.
-pub fn memcached_answers(cluster: &Cluster) {
-    load_images();
-    let deployed = Deployed::new(cluster, "memcached");
-    output(
-        deployed
-            .run("kubectl")
-            .args(["apply", "-k", "config/samples"]),
-    );
-    cluster.kubectl("wait memcached/memcached-sample --for=condition=Available --timeout=90s");
-    let ask = "run ask --image=busybox --restart=Never --command -- /bin/sh -c";
-    let mut ask: Vec<&str> = ask.split(' ').collect();
-    ask.push("{ echo version; echo quit; } | nc memcached-sample 11211");
-    output(cluster.command("kubectl").args(ask));
-    eventually("memcached says its version", 60, || {
-        cluster
-            .try_kubectl("logs ask")
-            .ok()
-            .filter(|log| log.starts_with("VERSION 1."))
-    });
-    cluster.kubectl("delete pod ask --now");
+    documents::run(&deployed);
     deployed.undeploy();
 }
 

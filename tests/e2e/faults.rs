@@ -4,31 +4,14 @@ use std::collections::BTreeMap;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-use serde_json::{Value, json};
-
 use crate::cluster::{Cluster, eventually, output};
-use crate::deployed::Deployed;
-use crate::reviews::Reviews;
+use crate::deployed::{Deployed, sample};
+use crate::reviews::{CRONJOBS, Reviews, none_failed};
 
-const CRONJOBS: &str = "/apis/batch.tutorial.kubebuilder.io/v1/namespaces/default/cronjobs";
 const CRONJOBS_V2: &str = "/apis/batch.tutorial.kubebuilder.io/v2/namespaces/default/cronjobs";
 
 /// The Lease's duration, and two seconds.
 const NEXT_LEADER: Duration = Duration::from_secs(17);
-
-/// The sample of this version, as an object.
-fn sample(deployed: &Deployed<'_>, version: &str) -> Value {
-    let file = format!("config/samples/batch_{version}_cronjob.yaml");
-    let mut kubectl = deployed.run("kubectl");
-    kubectl.args(["create", "--dry-run=client", "-o", "json", "-f", &file]);
-    let object: Value = serde_json::from_str(&output(&mut kubectl)).expect("JSON");
-    json!({
-        "apiVersion": object["apiVersion"],
-        "kind": object["kind"],
-        "metadata": {},
-        "spec": object["spec"],
-    })
-}
 
 /// A new version is rolled out while objects are converted, defaulted and validated.
 pub fn rollout(cluster: &Cluster) {
@@ -59,19 +42,6 @@ pub fn drains(cluster: &Cluster) {
     }
     none_failed(reviews, 1_000);
     deployed.undeploy();
-}
-
-/// Ends the reviews: more than `least` were answered, and none has failed.
-#[track_caller]
-fn none_failed(reviews: Reviews, least: usize) {
-    let (answered, failures) = reviews.end();
-    assert!(answered > least, "{answered} reviews were answered");
-    let first = failures.first().map(|(_, failure)| failure);
-    assert!(
-        failures.is_empty(),
-        "{} failed, the first: {first:?}",
-        failures.len()
-    );
 }
 
 /// The node of the leader loses its power.
@@ -170,28 +140,4 @@ fn endpoints(cluster: &Cluster, deployed: &Deployed<'_>) -> Vec<String> {
                 .to_owned()
         })
         .collect()
-}
-
-/// As OpenShift does: a user of the namespace's range, in the group 0.
-pub fn any_user_id(cluster: &Cluster) {
-    let deployed = Deployed::new(cluster, "cronjob");
-    let user = json!({ "spec": { "template": { "spec": {
-        "securityContext": { "runAsUser": 1_000_680_000, "runAsGroup": 0, "fsGroup": 1_000_680_000 },
-    } } } });
-    let patch = format!(
-        "patch deployment {}-controller-manager -n {} -p {user}",
-        deployed.name,
-        deployed.namespace()
-    );
-    cluster.kubectl(&patch);
-    cluster.kubectl(&format!(
-        "rollout status deployment -n {} --timeout=120s",
-        deployed.namespace()
-    ));
-    output(
-        deployed
-            .run("kubectl")
-            .args(["apply", "-k", "config/samples"]),
-    );
-    deployed.undeploy();
 }

@@ -7,9 +7,13 @@
 
 mod cluster;
 mod deployed;
+mod documents;
 mod examples;
 mod faults;
+mod limits;
+mod observed;
 mod reviews;
+mod versions;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
@@ -21,7 +25,7 @@ use cluster::Cluster;
 /// A test: its name, and what it does.
 type Test = (&'static str, fn(&Cluster));
 
-const TESTS: [Test; 13] = [
+const TESTS: [Test; 17] = [
     ("example_of_cronjob", |cluster| {
         examples::run(cluster, "cronjob")
     }),
@@ -38,7 +42,6 @@ const TESTS: [Test; 13] = [
     ("example_of_myjob", |cluster| {
         examples::run(cluster, "myjob")
     }),
-    ("memcached_answers", examples::memcached_answers),
     ("make_test_e2e", examples::make_test_e2e),
     ("no_review_fails_during_a_rollout", faults::rollout),
     ("no_review_fails_while_nodes_are_drained", faults::drains),
@@ -50,7 +53,15 @@ const TESTS: [Test; 13] = [
         "another_replica_leads_after_a_node_is_cut_off",
         faults::node_is_cut_off,
     ),
-    ("any_user_id_will_do", faults::any_user_id),
+    ("any_user_id_will_do", limits::any_user_id),
+    ("no_review_fails_at_the_memory_limit", limits::memory),
+    ("refused_pods_are_reported", limits::refused_pods),
+    ("metrics_are_scraped", observed::metrics),
+    (
+        "no_review_fails_while_certificates_are_renewed",
+        versions::certificates,
+    ),
+    ("no_review_fails_during_an_update", versions::update),
 ];
 
 fn main() -> ExitCode {
@@ -81,7 +92,8 @@ fn main() -> ExitCode {
             return ExitCode::FAILURE;
         }
     }
-    let cluster = Cluster::up();
+    let has_prometheus = tests.iter().any(|(name, _)| name.contains("metrics"));
+    let cluster = Cluster::up(has_prometheus);
     let mut failed = Vec::new();
     for (name, test) in tests {
         println!("test {name}");

@@ -11,6 +11,9 @@ use serde_json::Value;
 
 use crate::cluster::Cluster;
 
+/// Where CronJobs are created.
+pub const CRONJOBS: &str = "/apis/batch.tutorial.kubebuilder.io/v1/namespaces/default/cronjobs";
+
 /// Reviews in a second.
 const RATE: u32 = 200;
 
@@ -105,4 +108,17 @@ fn post(stop: &AtomicBool, client: u32, url: &str, mut object: Value) -> (usize,
         }
     }
     (answered, failures)
+}
+
+/// Ends the reviews: more than `least` were answered, and none has failed.
+#[track_caller]
+pub fn none_failed(reviews: Reviews, least: usize) {
+    let (answered, failures) = reviews.end();
+    assert!(answered > least, "{answered} reviews were answered");
+    let first = failures.first().map(|(_, failure)| failure);
+    assert!(
+        failures.is_empty(),
+        "{} failed, the first: {first:?}",
+        failures.len()
+    );
 }

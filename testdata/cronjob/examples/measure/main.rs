@@ -57,6 +57,10 @@ enum Args {
         )]
         cronjobs: Vec<u32>,
 
+        /// How many more CronJobs do not fit their type.
+        #[arg(long, value_name = "N", default_value_t = 0)]
+        unreadable: u32,
+
         /// How many objects are reconciled at the same time, in operators with a flag for it; each number is
         /// measured.
         #[arg(long, value_name = "N", value_delimiter = ',', default_value = "1")]
@@ -120,10 +124,11 @@ async fn main() -> ExitCode {
         },
         Args::Scale {
             cronjobs,
+            unreadable,
             workers,
             binaries,
         } => match Subject::all(&binaries, &workers) {
-            Ok(subjects) => scale::scale(&cronjobs, &subjects).await,
+            Ok(subjects) => scale::scale(&cronjobs, unreadable, &subjects).await,
             Err(error) => Err(error),
         },
         Args::Images {

@@ -13,9 +13,10 @@ use api::v1::CronJob;
 use futures::{StreamExt, TryStreamExt, stream};
 use k8s_openapi::api::batch::v1::Job;
 use k8s_openapi::api::coordination::v1::Lease;
+use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
 use kbr_testing::TestEnv;
-use kube::api::{ObjectMeta, Patch, PatchParams, PostParams};
-use kube::{Api, Resource};
+use kube::api::{ApiResource, DynamicObject, ObjectMeta, Patch, PatchParams, PostParams};
+use kube::{Api, CustomResourceExt, Resource, ResourceExt};
 use serde_json::json;
 use tokio::time::sleep;
 
@@ -66,14 +67,15 @@ const COLUMNS: [&str; 10] = [
     "SIGKILL s",
 ];
 
-/// Measures each binary with each number of CronJobs, and prints the results.
-pub async fn scale(numbers: &[u32], subjects: &[Subject]) -> Result<()> {
+/// Measures each binary with each number of CronJobs, beside so many that do not fit their type, and prints the
+/// results.
+pub async fn scale(numbers: &[u32], unreadable: u32, subjects: &[Subject]) -> Result<()> {
     let mut rows = Vec::new();
     for subject in subjects {
         for &number in numbers {
             let name = format!("{}, {number} CronJobs", subject.name);
             eprintln!("{name} with a Job each");
-            rows.push((name, measure(subject, number).await?));
+            rows.push((name, measure(subject, number, unreadable).await?));
         }
     }
     print(
@@ -90,7 +92,11 @@ pub async fn scale(numbers: &[u32], subjects: &[Subject]) -> Result<()> {
 }
 
 /// The figures of the columns, and the number of watches of each resource.
-async fn measure(subject: &Subject, number: u32) -> Result<([f64; 10], BTreeMap<String, usize>)> {
+async fn measure(
+    subject: &Subject,
+    number: u32,
+    unreadable: u32,
+) -> Result<([f64; 10], BTreeMap<String, usize>)> {
     let env = start(builder().without_webhooks())?;
     let namespace = env.namespace().await;
     let leases = Api::namespaced(env.admin(), &namespace);
@@ -101,6 +107,9 @@ async fn measure(subject: &Subject, number: u32) -> Result<([f64; 10], BTreeMap<
     let jobs = Api::namespaced(env.admin(), &namespace);
     let made = stream::iter(0..number).map(|number| make(&cronjobs, &jobs, number));
     made.buffer_unordered(WRITERS).try_collect::<()>().await?;
+    if unreadable > 0 {
+        make_unreadable(&env, &namespace, unreadable).await?;
+    }
     let has_hand_over = has_flag(&subject.binary, LEASE_FLAG)?;
     let replica = || Replica::start(subject, &env, has_hand_over.then_some(&*namespace));
 
@@ -200,6 +209,39 @@ async fn make(cronjobs: &Api<CronJob>, jobs: &Api<Job>, number: u32) -> Result<(
         ..ObjectMeta::default()
     };
     jobs.create(&params, &job).await?;
+    Ok(())
+}
+
+/// Creates CronJobs that do not fit their type, which the schema allows from then on.
+async fn make_unreadable(env: &TestEnv, namespace: &str, number: u32) -> Result<()> {
+    let crds: Api<CustomResourceDefinition> = Api::all(env.admin());
+    let schema = json!([{
+        "op": "replace",
+        "path": "/spec/versions/0/schema/openAPIV3Schema/properties/spec",
+        "value": { "type": "object", "x-kubernetes-preserve-unknown-fields": true },
+    }]);
+    let schema: Patch<()> = Patch::Json(serde_json::from_value(schema)?);
+    let (crd, params) = (CronJob::crd(), PatchParams::default());
+    crds.patch(&crd.name_any(), &params, &schema).await?;
+    let resource = ApiResource::erase::<CronJob>(&());
+    let cronjobs: Api<DynamicObject> = Api::namespaced_with(env.admin(), namespace, &resource);
+    let make = async |number| {
+        let object = DynamicObject::new(&format!("unreadable-{number:05}"), &resource);
+        let object = object.data(json!({ "spec": { "schedule": number, "suspend": true } }));
+        cronjobs.create(&PostParams::default(), &object).await
+    };
+    // The API server uses the new schema a moment later.
+    let start = Instant::now();
+    while let Err(error) = make(0).await {
+        if start.elapsed() > PATIENCE {
+            return Err(error.into());
+        }
+        sleep(PAUSE).await;
+    }
+    let made = stream::iter(1..number).map(make);
+    made.buffer_unordered(WRITERS)
+        .try_for_each(async |_| Ok(()))
+        .await?;
     Ok(())
 }
 

@@ -1,0 +1,121 @@
+//! Certificates that are renewed, and projects that are updated, while the operator serves.
+
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::thread::sleep;
+use std::time::Duration;
+
+use crate::cluster::{Cluster, REPOSITORY, eventually, output};
+use crate::deployed::{Deployed, sample};
+use crate::reviews::{CRONJOBS, Reviews, none_failed};
+
+/// A commit of kbr before `make deploy` waited, whose operator the next version is deployed over.
+const OLD: &str = "28e580a1";
+
+/// cert-manager renews the leaf twice, then the CA, then the leaf that the new CA signs.
+pub fn certificates(cluster: &Cluster) {
+    let deployed = Deployed::new(cluster, "cronjob");
+    let namespace = deployed.namespace();
+    let reviews = Reviews::start(cluster, CRONJOBS, &sample(&deployed, "v1"));
+    for (certificate, secret) in [
+        ("serving-cert", "webhook-server-cert"),
+        ("serving-cert", "webhook-server-cert"),
+        ("webhook-ca", "webhook-ca-cert"),
+        ("serving-cert", "webhook-server-cert"),
+    ] {
+        let certificate = format!("{}-{certificate}", deployed.name);
+        println!("    {certificate} is renewed");
+        let loaded = loaded(&deployed);
+        let content = format!("get secret {secret} -n {namespace} -o jsonpath={{.data.tls\\.crt}}");
+        let old = cluster.kubectl(&content);
+        // As `cmctl renew` does.
+        let renew = r#"[{"op":"add","path":"/status/conditions/-","value":{"type":"Issuing","status":"True","reason":"ManuallyTriggered","lastTransitionTime":"2026-01-01T00:00:00Z"}}]"#;
+        cluster.kubectl(&format!(
+            "patch certificate {certificate} -n {namespace} --subresource=status --type=json -p {renew}"
+        ));
+        eventually("a new certificate", 60, || {
+            (cluster.kubectl(&content) != old).then_some(())
+        });
+        if secret == "webhook-server-cert" {
+            eventually("both managers serve it", 150, || {
+                (self::loaded(&deployed) >= loaded + 2).then_some(())
+            });
+        } else {
+            sleep(Duration::from_secs(10));
+        }
+    }
+    none_failed(reviews, 10_000);
+    deployed.undeploy();
+}
+
+/// How often the managers have loaded a certificate of the webhooks.
+fn loaded(deployed: &Deployed<'_>) -> usize {
+    let pods = "-l control-plane=controller-manager --tail=-1";
+    let logs = format!("logs -n {} {pods}", deployed.namespace());
+    let logs = deployed.cluster.kubectl(&logs);
+    logs.matches("loaded the certificate of webhooks").count()
+}
+
+/// `kbr update` brings a project to this version of kbr, and `make deploy` puts it in place of the one that runs.
+pub fn update(cluster: &Cluster) {
+    let folder = Path::new(REPOSITORY).join("target/e2e/cronjob-of-old");
+    let _ = std::fs::remove_dir_all(&folder);
+    std::fs::create_dir_all(&folder).expect("a folder");
+    let mut archive = Command::new("git");
+    archive.current_dir(REPOSITORY);
+    let mut archive = archive
+        .args(["archive", OLD, "testdata/cronjob"])
+        .stdout(Stdio::piped())
+        .spawn()
+        .expect("git runs");
+    let mut tar = Command::new("tar");
+    tar.args(["x", "--strip-components=2"]).current_dir(&folder);
+    output(tar.stdin(archive.stdout.take().expect("a pipe")));
+    assert!(
+        archive.wait().expect("git ends").success(),
+        "git archive {OLD}"
+    );
+
+    let deployed = Deployed {
+        cluster,
+        name: "cronjob",
+        folder,
+    };
+    deployed.build("old");
+    // That version did not wait.
+    let image = "IMG=cronjob:old";
+    output(deployed.run("make").args(["deploy", image]));
+    let rollout = format!(
+        "rollout status deployment -n {} --timeout=180s",
+        deployed.namespace()
+    );
+    cluster.kubectl(&rollout);
+    eventually("the webhooks answer", 60, || {
+        let mut kubectl = deployed.run("kubectl");
+        kubectl.args(["apply", "-k", "config/samples"]);
+        kubectl
+            .output()
+            .expect("kubectl runs")
+            .status
+            .success()
+            .then_some(())
+    });
+
+    let reviews = Reviews::start(cluster, CRONJOBS, &sample(&deployed, "v1"));
+    println!("{}", output(deployed.run("kbr").arg("update")));
+    deployed.build("new");
+    deployed.deploy("new");
+    sleep(Duration::from_secs(35));
+    none_failed(reviews, 5_000);
+    let images = format!(
+        "get pods -n {} -o jsonpath={{.items[*].spec.containers[*].image}}",
+        deployed.namespace()
+    );
+    assert_eq!(cluster.kubectl(&images), "cronjob:new cronjob:new");
+    let jobs = "get jobs -n default -o name";
+    let before = cluster.kubectl(jobs);
+    eventually("the new version starts runs", 90, || {
+        (cluster.kubectl(jobs) != before).then_some(())
+    });
+    deployed.undeploy();
+}
