@@ -32,7 +32,7 @@ pub fn memory(cluster: &Cluster) {
         deployed.name,
         deployed.namespace()
     );
-    let limits = "--limits=memory=6Mi --requests=memory=6Mi";
+    let limits = "--limits=memory=1Mi --requests=memory=1Mi";
     cluster.kubectl(&format!("set resources {deployment} {limits}"));
     eventually("a manager that cannot start", 120, || {
         let restarts = restarts(&deployed);
@@ -94,7 +94,7 @@ pub fn refused_pods(cluster: &Cluster) {
         let name = json!({ "name": "cause" });
         Some(json!({ "apiVersion": "v1", "kind": kind, "metadata": name, "spec": spec }))
     };
-    let least = json!({ "limits": [{ "type": "Container", "min": { "memory": "1Gi" } }] });
+    let least = json!({ "limits": [{ "type": "Pod", "min": { "memory": "1Gi" } }] });
     for refusal in [
         Refusal {
             namespace: "quota",
@@ -108,7 +108,7 @@ pub fn refused_pods(cluster: &Cluster) {
             cause: cause("LimitRange", least),
             image: IMAGE,
             reason: "FailedCreate",
-            message: "minimum memory usage per Container is 1Gi",
+            message: "minimum memory usage per Pod is 1Gi",
         },
         Refusal {
             namespace: "images",
