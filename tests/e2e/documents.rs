@@ -191,7 +191,7 @@ fn pod_ends(cluster: &Cluster) {
     let myjob = "myjob/myjob-sample";
     kubectl(
         cluster,
-        &format!("wait {myjob} --for=jsonpath={{.status.phase}}=Completed --timeout=120s"),
+        &format!("wait {myjob} --for=jsonpath={{.status.phase}}=completed --timeout=120s"),
     );
     let phase = "get pods -o jsonpath={.items[*].status.phase}";
     assert_eq!(kubectl(cluster, phase), "Succeeded");

@@ -10,7 +10,8 @@ use crate::documents;
 
 /// The images of the examples.
 pub fn load_images() {
-    let applets = ["sh", "date", "echo", "sleep", "nc"];
+    // The first is what the image starts: with `env`, a pod's arguments are a command, as in the image that everybody uses.
+    let applets = ["env", "sh", "date", "echo", "sleep", "nc"];
     let applets = applets.map(|applet| format!("/bin/busybox=/bin/{applet}"));
     let applets: Vec<&str> = applets.iter().map(String::as_str).collect();
     Cluster::load("busybox:latest", &applets);

@@ -67,14 +67,21 @@ impl Reviews {
             answered += more;
             failures.extend(failed);
         }
-        let _ = self.proxy.kill();
-        let _ = self.proxy.wait();
         println!(
             "    {answered} reviews were answered, {} failed",
             failures.len()
         );
         failures.sort();
         (answered, failures)
+    }
+}
+
+/// Also when a test fails.
+impl Drop for Reviews {
+    fn drop(&mut self) {
+        self.stop.store(true, Ordering::Relaxed);
+        let _ = self.proxy.kill();
+        let _ = self.proxy.wait();
     }
 }
 
