@@ -633,7 +633,10 @@
 //! - `rest_client_requests_total` counts the requests of [`Manager::client`](crate::Manager::client),
 //!   without those for the Lease and for reviews.
 //!
-//! Three metrics have no counterpart there. They have the label `resource`, such as `jobs.batch`, and are worth
+//! `kbr_certificate_expiration_timestamp_seconds` is when a certificate expires, by `certificate`: `webhooks`,
+//! `webhooks-ca` for a CA of the manager's own, and `metrics`.
+//!
+//! These metrics have no counterpart there either. They have the label `resource`, such as `jobs.batch`, and are worth
 //! an alert when they stay above 0, or grow:
 //!
 //! - `kbr_failing_watches`: the watches of the resource that have failed, and whose next request the API
@@ -889,7 +892,17 @@
 //! [`validate_finalizing`](crate::webhook::Validator::validate_finalizing) guards them.
 //!
 //! The paths are those of the webhook configuration in the cluster. They are served with the
-//! certificate from `--webhook-cert-path`, and not at all without that flag.
+//! certificate from `--webhook-cert-path`, or with one of its own, and not at all without one of these flags.
+//!
+//! With `--webhook-cert-secret=NAME` the manager makes a CA and a certificate, keeps both in that Secret of its own
+//! namespace, and writes the CA to the configurations that its flags name and to the CRDs of its converters. All
+//! replicas share the Secret, and each looks every ten seconds whether anything has changed. A certificate is valid
+//! for 90 days and renewed after 60, its CA for 360 and renewed after 180; the old CA remains trusted until it expires,
+//! so no review fails. A Secret that was deleted or cannot be used is replaced, and the log says why. To stop
+//! trusting a CA whose key is known to others, scale the manager to 0 and delete the Secret first.
+//!
+//! The role must allow `create` on `secrets` in that namespace, `get` and `update` on that Secret, and `get` and `update`
+//! on these configurations and CRDs.
 //!
 //! # A test
 //!

@@ -27,6 +27,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::api_server::ApiServer;
 use crate::cache::{Cached, Caches, Source};
+use crate::certificate::Own;
 use crate::controller::{Prepared, Run};
 use crate::election::{self, Election};
 use crate::health::Health;
@@ -206,7 +207,7 @@ impl Manager {
 
     /// The webhooks that [`Manager::run`] serves. Add your own to them.
     ///
-    /// None are served without `--webhook-cert-path`, or if `$ENABLE_WEBHOOKS` is `false`.
+    /// None are served without `--webhook-cert-path` or `--webhook-cert-secret`, or if `$ENABLE_WEBHOOKS` is `false`.
     pub fn webhooks(&mut self) -> &mut Webhooks {
         &mut self.webhooks
     }
@@ -517,7 +518,15 @@ impl Manager {
         });
         let election = election.transpose()?;
         let webhooks = std::mem::take(&mut self.webhooks);
-        let mut server = webhook::Server::start(&self.flags, webhooks, &self.metrics)?;
+        let namespace = &self.config.default_namespace;
+        let own = Own::of(
+            &self.flags,
+            &webhooks,
+            &self.metrics,
+            &self.server,
+            namespace,
+        )?;
+        let mut server = webhook::Server::start(&self.flags, webhooks, &self.metrics, own)?;
         let mut health = Health::new(self.server.clone());
         let workers = self.controllers.iter().map(|controller| controller.workers);
         let threads = Threads::start(workers.sum())?;

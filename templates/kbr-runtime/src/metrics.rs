@@ -22,6 +22,7 @@ use std::collections::BTreeSet;
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard};
 
+use k8s_openapi::jiff::Timestamp;
 #[cfg(feature = "native-histograms")]
 use prometheus_client::encoding::prometheus_protobuf;
 use prometheus_client::encoding::text;
@@ -62,7 +63,7 @@ const TOTAL: &str = "_total";
 /// The metrics of a manager, returned by [`Manager::metrics`](crate::Manager::metrics). Clones share
 /// them.
 ///
-/// The manager's own metrics are those of controller-runtime 0.24, `kbr_cache_panics_total`, `kbr_decoded_objects_total`,
+/// The manager's own metrics are those of controller-runtime 0.24, `kbr_cache_panics_total`, `kbr_certificate_expiration_timestamp_seconds`, `kbr_decoded_objects_total`,
 /// `kbr_failing_watches`, `kbr_restless_objects_total` and `kbr_unreadable_objects`; see the [guide](crate::guide#metrics-and-the-log-level). You can add your own:
 ///
 /// ```
@@ -113,6 +114,10 @@ impl Metrics {
                 errors: table.add(
                     "certwatcher_read_certificate_errors_total",
                     "Certificates that could not be read",
+                ),
+                expiries: table.add(
+                    "kbr_certificate_expiration_timestamp_seconds",
+                    "When a certificate expires, in seconds since 1970",
                 ),
             },
             leads: table.add(
@@ -256,11 +261,12 @@ impl Table {
     }
 }
 
-/// Counts certificate reads. Clones share the counters.
+/// Counts certificate reads, and notes when the certificates expire. Clones share the metrics.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Reads {
     total: Counter,
     errors: Counter,
+    expiries: Family<Labels<1>, Gauge>,
 }
 
 impl Reads {
@@ -268,6 +274,14 @@ impl Reads {
         self.total.inc();
         if !is_good {
             self.errors.inc();
+        }
+    }
+
+    /// Notes when the certificate of what is `served` expires, if that is known.
+    pub(crate) fn expires(&self, served: &'static str, end: Option<Timestamp>) {
+        if let Some(end) = end {
+            let gauge = self.expiries.get_or_create(&[("certificate", served)]);
+            gauge.set(end.as_second());
         }
     }
 }

@@ -6,6 +6,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use futures::FutureExt;
 use http::{HeaderMap, Method, Request, StatusCode};
 use http_body_util::{BodyExt, Limited};
 use hyper::body::Incoming;
@@ -76,9 +77,9 @@ pub(crate) fn start(
 
 /// The certificate, and its files unless it was generated here.
 fn certificate(flags: &Flags, metrics: &Metrics) -> Result<Tls, ManagerError> {
-    let tls = |certificate, files| Tls {
+    let tls = |certificate, files: Option<Files>| Tls {
         certificate,
-        files,
+        follow: files.map(|files| files.follow().boxed()),
         clients: None,
     };
     let wrong = |flag, problem| ManagerError::Flag { flag, problem };

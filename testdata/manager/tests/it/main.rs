@@ -9,6 +9,7 @@
 
 mod api_server;
 mod bad_input;
+mod certificates;
 mod election;
 mod endless;
 mod environment;

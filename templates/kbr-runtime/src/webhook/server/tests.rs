@@ -60,7 +60,7 @@ fn only_clients_of_the_authority_are_answered_if_there_is_one() {
         webhook_client_ca: Some(file.clone()),
         ..flags(&mount)
     };
-    let start = || Server::start_if(None, &flags, webhooks(), &Metrics::new(), LIMITS);
+    let start = || Server::start_if(None, &flags, (webhooks(), None), &Metrics::new(), LIMITS);
     for wrong in [None, Some(""), Some("no certificate")] {
         if let Some(wrong) = wrong {
             std::fs::write(&file, wrong).unwrap();
@@ -367,7 +367,7 @@ fn a_client_that_refuses_the_certificate_is_logged() {
     let lines = crate::logging::tests::logged("warn".into(), || {
         let tls = Tls {
             certificate: files.certificate(),
-            files: Some(files),
+            follow: Some(files.follow().boxed()),
             clients: None,
         };
         let server = run(listener, (webhooks(), counts), tls, stop, LIMITS);
@@ -524,7 +524,8 @@ fn the_stop_lets_requests_finish_and_frees_the_port() {
 
     assert!(calling.join().unwrap().starts_with("HTTP/1.1 200"));
     assert_eq!(idle.read(&mut [0; 8]).unwrap_or(0), 0);
-    let again = Server::start_if(None, &flags, webhooks(), &Metrics::new(), LIMITS).unwrap();
+    let again =
+        Server::start_if(None, &flags, (webhooks(), None), &Metrics::new(), LIMITS).unwrap();
     Runtime::new().unwrap().block_on(again.stop());
 }
 
@@ -532,9 +533,15 @@ fn the_stop_lets_requests_finish_and_frees_the_port() {
 fn a_port_in_use_is_named() {
     let served = Served::start(LIMITS);
 
-    let error = Server::start_if(None, &served.flags, webhooks(), &Metrics::new(), LIMITS)
-        .err()
-        .unwrap();
+    let error = Server::start_if(
+        None,
+        &served.flags,
+        (webhooks(), None),
+        &Metrics::new(),
+        LIMITS,
+    )
+    .err()
+    .unwrap();
 
     let expected = format!(
         "could not listen on `127.0.0.1:{}` for the webhooks: ",
@@ -553,7 +560,7 @@ fn webhooks_can_be_off_and_the_log_says_why() {
             None,
             &without,
             webhooks(),
-            Some("webhooks are off: --webhook-cert-path is not set"),
+            Some("webhooks are off: neither --webhook-cert-path nor --webhook-cert-secret is set"),
         ),
         (
             Some("false"),
@@ -564,7 +571,8 @@ fn webhooks_can_be_off_and_the_log_says_why() {
     ] {
         let lines = crate::logging::tests::logged("info".into(), || {
             let server =
-                Server::start_if(enabled, flags, webhooks, &Metrics::new(), LIMITS).unwrap();
+                Server::start_if(enabled, flags, (webhooks, None), &Metrics::new(), LIMITS)
+                    .unwrap();
             assert!(server.certificate().is_none());
         });
         let messages: Vec<_> = lines
@@ -574,8 +582,14 @@ fn webhooks_can_be_off_and_the_log_says_why() {
         assert_eq!(messages, Vec::from_iter(expected));
     }
     for enabled in ["true", "yes", ""] {
-        let server =
-            Server::start_if(Some(enabled), &with, webhooks(), &Metrics::new(), LIMITS).unwrap();
+        let server = Server::start_if(
+            Some(enabled),
+            &with,
+            (webhooks(), None),
+            &Metrics::new(),
+            LIMITS,
+        )
+        .unwrap();
         assert!(server.certificate().is_some());
         Runtime::new().unwrap().block_on(server.stop());
     }

@@ -3,8 +3,14 @@
 
 //! The certificate of a server, reloaded whenever its files change.
 //!
+//! A manager can also make its own: see [`own`].
+//!
 //! The files are polled several times a second. File system notifications would not do: the kubelet
 //! updates a mounted Secret by renaming a link to another folder.
+
+mod authority;
+mod own;
+mod validity;
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
@@ -24,6 +30,7 @@ use tokio_rustls::TlsAcceptor;
 use crate::cache::lock;
 use crate::chain::chain;
 use crate::metrics::Reads;
+pub(crate) use own::Own;
 
 /// How often the files are read. They are small, and held in memory if the kubelet mounts them.
 const PERIOD: Duration = Duration::from_millis(250);
@@ -36,6 +43,10 @@ impl Certificate {
     /// Why there is no certificate; `None` if there is one.
     pub(crate) fn missing(&self) -> Option<String> {
         lock(&self.0).as_ref().err().cloned()
+    }
+
+    fn set(&self, certificate: Result<Arc<CertifiedKey>, String>) {
+        *lock(&self.0) = certificate;
     }
 
     /// No certificate yet, because of `reason`.
@@ -166,13 +177,15 @@ impl Files {
         let served = self.served;
         match loaded {
             Ok(loaded) => {
-                *lock(&self.current.0) = Ok(Arc::new(loaded));
+                self.reads
+                    .expires(served, validity::end(loaded.cert.first()));
+                self.current.set(Ok(Arc::new(loaded)));
                 let file = self.certificate.display();
                 tracing::info!(%file, "loaded the certificate of {served}");
             }
             Err(reason) if self.current.missing().is_some() => {
                 tracing::warn!(error = reason, "{served} have no certificate yet");
-                *lock(&self.current.0) = Err(reason);
+                self.current.set(Err(reason));
             }
             Err(reason) => {
                 tracing::error!(error = reason, "{served} keep their old certificate");

@@ -115,8 +115,8 @@ pub struct Flags {
     #[arg(long, value_name = "DURATION", default_value = "25s", value_parser = duration)]
     pub graceful_shutdown_timeout: Duration,
 
-    /// Folder of the certificate that webhooks are served with; without it they are not served.
-    /// The certificate is reloaded whenever it changes.
+    /// Folder of the certificate that webhooks are served with; without it and --webhook-cert-secret they are not
+    /// served. The certificate is reloaded whenever it changes.
     #[arg(long, value_name = "FOLDER")]
     pub webhook_cert_path: Option<PathBuf>,
 
@@ -127,6 +127,30 @@ pub struct Flags {
     /// File of the certificate's key in that folder.
     #[arg(long, value_name = "FILE", default_value = KEY)]
     pub webhook_cert_key: String,
+
+    /// Secret in the manager's namespace for a CA and a certificate of its own: the manager makes and renews them, and
+    /// writes the CA to the webhook configurations below and to the CRDs of its converters.
+    #[arg(long, value_name = "NAME")]
+    pub webhook_cert_secret: Option<String>,
+
+    /// Service in the manager's namespace by which the API server calls the webhooks; needed with
+    /// --webhook-cert-secret.
+    #[arg(long, value_name = "NAME")]
+    pub webhook_service: Option<String>,
+
+    /// MutatingWebhookConfiguration to which the manager, if it has defaulters, writes the CA of
+    /// --webhook-cert-secret; may be repeated.
+    #[arg(long, value_name = "NAME")]
+    pub mutating_webhook_configuration: Vec<String>,
+
+    /// ValidatingWebhookConfiguration to which the manager, if it has validators, writes that CA; may be repeated.
+    #[arg(long, value_name = "NAME")]
+    pub validating_webhook_configuration: Vec<String>,
+
+    /// How long the certificate in that Secret is valid. It is renewed after two thirds of that; its CA is valid
+    /// four times as long, and renewed after half of that.
+    #[arg(long, value_name = "DURATION", default_value = "2160h", value_parser = duration)]
+    pub webhook_cert_validity: Duration,
 
     /// Host or IP address that webhooks are served on; all interfaces if it is empty.
     #[arg(long, value_name = "HOST", default_value = "")]

@@ -17,7 +17,7 @@ use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
-use futures::future::OptionFuture;
+use futures::future::{BoxFuture, OptionFuture};
 use http::header::{ALLOW, CONNECTION, CONTENT_TYPE};
 use http::{HeaderValue, Request, Response, StatusCode};
 use http_body_util::Full;
@@ -32,7 +32,7 @@ use tokio_rustls::TlsAcceptor;
 use tokio_util::sync::{CancellationToken, DropGuard};
 
 use crate::ManagerError;
-use crate::certificate::{Certificate, Clients, Files};
+use crate::certificate::{Certificate, Clients};
 use crate::chain::chain;
 use crate::logging::LogLimit;
 use crate::thread::Thread;
@@ -157,14 +157,14 @@ impl Server {
 /// What a server needs for HTTPS.
 pub(crate) struct Tls {
     pub(crate) certificate: Certificate,
-    /// Followed, if the certificate is from files.
-    pub(crate) files: Option<Files>,
+    /// Keeps the certificate up to date, if it changes; never ends.
+    pub(crate) follow: Option<BoxFuture<'static, ()>>,
     /// `None`: all.
     pub(crate) clients: Option<Clients>,
 }
 
 /// Answers requests with `respond` until `stop`, then lets clients close their connections, and finishes open
-/// requests. Serves HTTPS if there is a certificate, and follows its files. Returns why it has ended.
+/// requests. Serves HTTPS if there is a certificate, and keeps it up to date. Returns why it has ended.
 pub(crate) async fn serve<R, F>(
     listener: TcpListener,
     tls: Option<Tls>,
@@ -176,8 +176,8 @@ where
     R: Fn(Arc<Peer>, Request<Incoming>) -> F + Send + Sync + 'static,
     F: Future<Output = Answer> + Send + 'static,
 {
-    let (certificate, files) = tls
-        .map(|tls| ((tls.certificate, tls.clients), tls.files))
+    let (certificate, follow) = tls
+        .map(|tls| ((tls.certificate, tls.clients), tls.follow))
         .unzip();
     let begin = || {
         listener.set_nonblocking(true)?;
@@ -222,7 +222,7 @@ where
             peers.evict_overdue();
         }
     };
-    let follow = OptionFuture::from(files.flatten().map(Files::follow));
+    let follow = OptionFuture::from(follow.flatten());
     let stopped = async {
         stop.cancelled().await;
         let _ = timeout(limits.lame_duck, peers.ended()).await;

@@ -240,6 +240,8 @@ pub trait Converter: Send + Sync + 'static {
 pub struct Webhooks {
     admissions: BTreeMap<String, Box<dyn Admission>>,
     conversions: Conversions,
+    has_defaulters: bool,
+    has_validators: bool,
     /// The panics of defaulters and validators.
     panics: Counter,
 }
@@ -255,6 +257,7 @@ impl Webhooks {
     /// When `path` is already taken, is [`Webhooks::CONVERT`], or does not begin with `/`.
     pub fn mutate(&mut self, path: &str, defaulter: impl Defaulter) {
         self.admit(path, Box::new(Mutating(defaulter)));
+        self.has_defaulters = true;
     }
 
     /// Serves `validator` at `path`, which is the path in the webhook configuration.
@@ -264,6 +267,7 @@ impl Webhooks {
     /// When `path` is already taken, is [`Webhooks::CONVERT`], or does not begin with `/`.
     pub fn validate(&mut self, path: &str, validator: impl Validator) {
         self.admit(path, Box::new(Validating(validator)));
+        self.has_validators = true;
     }
 
     /// Serves `converter` at [`Webhooks::CONVERT`].
@@ -284,6 +288,21 @@ impl Webhooks {
             paths.insert(Self::CONVERT.to_owned());
         }
         paths
+    }
+
+    /// Whether there are defaulters.
+    pub(crate) fn has_defaulters(&self) -> bool {
+        self.has_defaulters
+    }
+
+    /// Whether there are validators.
+    pub(crate) fn has_validators(&self) -> bool {
+        self.has_validators
+    }
+
+    /// The names of the CRDs whose objects are converted.
+    pub(crate) fn crds(&self) -> BTreeSet<String> {
+        self.conversions.crds()
     }
 
     /// Counts the panics of defaulters and validators.

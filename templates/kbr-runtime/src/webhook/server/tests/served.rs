@@ -25,7 +25,7 @@ impl Served {
         let flags = flags(&mount);
         let (webhooks, metrics) = (webhooks(), Metrics::new());
         metrics.count_panics(&webhooks);
-        let server = Server::start_if(None, &flags, webhooks, &metrics, limits).unwrap();
+        let server = Server::start_if(None, &flags, (webhooks, None), &metrics, limits).unwrap();
         Self {
             server,
             flags,

@@ -16,8 +16,10 @@ mod schema;
 mod shallow;
 
 use std::borrow::Cow;
+use std::collections::BTreeSet;
 use std::fmt;
 
+use kube::CustomResourceExt;
 use prometheus_client::metrics::counter::Counter;
 use serde::de::{DeserializeOwned, Deserializer};
 use serde::{Deserialize, Serialize};
@@ -38,6 +40,7 @@ const REVIEW_KIND: &str = "ConversionReview";
 #[derive(Default)]
 pub(crate) struct Conversions {
     mappings: Vec<Mapping>,
+    crds: BTreeSet<String>,
     panics: Counter,
 }
 
@@ -88,6 +91,12 @@ impl Conversions {
             );
         }
         self.mappings.push(mapping);
+        self.crds.insert(C::Hub::crd_name().to_owned());
+    }
+
+    /// The names of the CRDs of all kinds.
+    pub(crate) fn crds(&self) -> BTreeSet<String> {
+        self.crds.clone()
     }
 
     /// Counts the panics of converters.

@@ -7,16 +7,18 @@ mod http;
 mod weight;
 
 use std::net::TcpListener;
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
 use ::http::Request;
+use futures::FutureExt;
 use hyper::body::Incoming;
 use tokio_util::sync::CancellationToken;
 use tracing::field::display;
 
 use super::Webhooks;
-use crate::certificate::{Certificate, Files, clients_of};
+use crate::certificate::{Certificate, Files, Own, clients_of};
 use crate::flags::WEBHOOK_MEMORY;
 use crate::http_server::{self, Peer, Tls};
 use crate::metrics::{Metrics, WebhookCounts as Counts};
@@ -55,7 +57,7 @@ const LIMITS: Limits = Limits {
 };
 
 impl Server {
-    /// Serves `webhooks` according to `flags`, if `flags` and `$ENABLE_WEBHOOKS` enable them; otherwise
+    /// Serves `webhooks` according to `flags`, with the certificate of `own` if there is one, if `flags` and `$ENABLE_WEBHOOKS` enable them; otherwise
     /// logs why not.
     ///
     /// # Errors
@@ -65,17 +67,18 @@ impl Server {
         flags: &Flags,
         webhooks: Webhooks,
         metrics: &Metrics,
+        own: Option<Own>,
     ) -> Result<Self, ManagerError> {
         let enabled = std::env::var("ENABLE_WEBHOOKS").ok();
         let mut limits = LIMITS;
         limits.server.memory = usize::from(flags.webhook_memory) << 20;
-        Self::start_if(enabled.as_deref(), flags, webhooks, metrics, limits)
+        Self::start_if(enabled.as_deref(), flags, (webhooks, own), metrics, limits)
     }
 
     fn start_if(
         enabled: Option<&str>,
         flags: &Flags,
-        webhooks: Webhooks,
+        (webhooks, own): (Webhooks, Option<Own>),
         metrics: &Metrics,
         limits: Limits,
     ) -> Result<Self, ManagerError> {
@@ -87,24 +90,32 @@ impl Server {
             tracing::info!("webhooks are off: ENABLE_WEBHOOKS is false");
             return Ok(Self::default());
         }
-        let Some(folder) = &flags.webhook_cert_path else {
-            tracing::info!("webhooks are off: --webhook-cert-path is not set");
+        if own.is_none() && flags.webhook_cert_path.is_none() {
+            tracing::info!(
+                "webhooks are off: neither --webhook-cert-path nor --webhook-cert-secret is set"
+            );
             return Ok(Self::default());
-        };
+        }
         let Some(listener) = listen(flags)? else {
             return Ok(Self::default());
         };
-        let names = (&*flags.webhook_cert_name, &*flags.webhook_cert_key);
-        let files = Files::new("webhooks", folder, names, metrics.reads());
         let clients = flags.webhook_client_ca.as_deref().map(clients_of);
         let clients = clients.transpose().map_err(|problem| ManagerError::Flag {
             flag: "--webhook-client-ca",
             problem: format!("must be a file with certificates in PEM: {problem}"),
         })?;
-        let certificate = files.certificate();
+        let (certificate, follow) = match own {
+            Some(own) => (own.certificate(), own.follow().boxed()),
+            None => {
+                let folder = flags.webhook_cert_path.as_deref().unwrap_or(Path::new(""));
+                let names = (&*flags.webhook_cert_name, &*flags.webhook_cert_key);
+                let files = Files::new("webhooks", folder, names, metrics.reads());
+                (files.certificate(), files.follow().boxed())
+            }
+        };
         let tls = Tls {
             certificate: certificate.clone(),
-            files: Some(files),
+            follow: Some(follow),
             clients,
         };
         let counts = metrics.webhooks().at(webhooks.paths());
