@@ -21,7 +21,7 @@ use crate::guide;
 use crate::names::{
     ControllerName, Domain, Group, Kind, Owner, Plural, ProjectName, Repo, Version, WebhookPath,
 };
-use crate::project::License;
+use crate::project::{Certificates, License};
 
 pub use delete::{Delete, DeleteApiArgs, DeleteArgs, DeleteControllerArgs, DeleteWebhookArgs};
 pub use envtest::{Envtest, EnvtestUseArgs};
@@ -221,6 +221,10 @@ pub struct InitArgs {
     /// Watch the namespaces listed in $WATCH_NAMESPACE, with a Role in each, instead of the whole cluster
     #[arg(long)]
     pub namespaced: bool,
+
+    /// Who makes the certificates of the webhooks
+    #[arg(long, value_name = "WHO", default_value = "cert-manager")]
+    pub certificates: Certificates,
 }
 
 #[derive(Debug, Args)]
@@ -340,6 +344,10 @@ pub struct EditArgs {
     /// Rename the project; the name is a DNS-1123 label
     #[arg(long, value_name = "NAME", conflicts_with = "multigroup")]
     pub project_name: Option<ProjectName>,
+
+    /// Who makes the certificates of the webhooks
+    #[arg(long, value_name = "WHO", conflicts_with_all = ["multigroup", "project_name"])]
+    pub certificates: Option<Certificates>,
 }
 
 #[derive(Debug, Args)]

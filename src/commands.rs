@@ -126,9 +126,10 @@ fn deleted(project: Project, delete: &Delete, tree: &Tree) -> Result<Wanted> {
 }
 
 fn edited(project: &Project, args: &EditArgs, tree: &Tree, format: Format<'_>) -> Result<Wanted> {
-    match &args.project_name {
-        Some(name) => rename::project::plan(project, name, tree, format),
-        None => edit::plan(project, args, tree, format),
+    match (&args.project_name, args.certificates) {
+        (Some(name), _) => rename::project::plan(project, name, tree, format),
+        (None, Some(who)) => Ok(edit::certificates::plan(project, who, tree)),
+        (None, None) => edit::plan(project, args, tree, format),
     }
 }
 

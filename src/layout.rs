@@ -32,6 +32,8 @@ pub const NAMESPACE_REPLACEMENTS: &str = "config/default/namespace_replacements.
 /// Folder of the roles and bindings.
 pub const RBAC: &str = "config/rbac/";
 pub const MANAGER_ROLE: &str = "config/rbac/role.yaml";
+/// The roles for certificates that the manager makes itself.
+pub const CERTIFICATES_ROLE: &str = "config/rbac/certificates_role.yaml";
 /// Only in a project that watches the cluster; otherwise each role is written with its binding.
 pub const ROLE_BINDING: &str = "config/rbac/role_binding.yaml";
 /// Metrics of the project's objects, for kube-state-metrics.
@@ -71,6 +73,7 @@ pub fn is_vendored(path: &str) -> bool {
 pub fn is_recorded(path: &str) -> bool {
     let files = [
         API_REFERENCE,
+        CERTIFICATES_ROLE,
         CRDGEN,
         MANAGER_ROLE,
         STATE_METRICS,

@@ -1,5 +1,5 @@
 //! What `kbr manifests` generates from the code: CRDs from compiled types, roles and webhook
-//! configurations from code markers.
+//! configurations from code markers, and the roles for [`certificates`] that the manager makes itself.
 //!
 //! [`code_marker`] reads the markers in Rust sources; [`rbac`] and [`webhook`] turn them into documents,
 //! [`rbac`] with roles for the namespaces of [`watched`] if the operator watches only some. [`crd`] builds
@@ -10,6 +10,7 @@
 //! kube-state-metrics for the objects. [`mod@json`] reads what all of them read. All of it is pure: text in, documents out.
 
 pub mod cel;
+pub mod certificates;
 pub mod code_marker;
 pub mod compat;
 pub mod crd;

@@ -51,10 +51,30 @@ pub enum License {
     None,
 }
 
+/// Who makes the certificates of the webhooks.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, clap::ValueEnum)]
+#[serde(rename_all = "kebab-case")]
+pub enum Certificates {
+    /// The manager itself, which keeps them in a Secret
+    SelfManaged,
+    /// cert-manager, which must be installed in the cluster
+    // That of a project whose PROJECT does not say it, as of an earlier kbr.
+    #[default]
+    CertManager,
+}
+
+impl Certificates {
+    fn is_default(&self) -> bool {
+        *self == Self::default()
+    }
+}
+
 /// What kbr knows about a scaffolded project.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Project {
+    #[serde(default, skip_serializing_if = "Certificates::is_default")]
+    pub certificates: Certificates,
     /// Version of the kbr that ran `init`.
     pub cli_version: String,
     pub domain: Domain,
@@ -84,6 +104,7 @@ pub struct Project {
 impl Project {
     pub fn new(name: ProjectName, domain: Domain, license: License) -> Self {
         Self {
+            certificates: Certificates::default(),
             cli_version: env!("CARGO_PKG_VERSION").to_owned(),
             domain,
             files: BTreeMap::new(),

@@ -18,7 +18,7 @@ use serde::Serialize;
 use crate::layout::{self, Folder, Place};
 use crate::marker::ScaffoldMarker;
 use crate::plan::Change;
-use crate::project::{Admission, License, Project, Resource};
+use crate::project::{Admission, Certificates, License, Project, Resource};
 use crate::rendered::Rendered;
 use crate::templates::{
     CrdgenContext, CrdgenType, Filled, GroupContext, ResourceContext, Template, all,
@@ -26,7 +26,7 @@ use crate::templates::{
 
 pub use api::type_files;
 pub use controller::controller_files;
-pub use webhook::{admission_files, conversion_files, webhook_name};
+pub use webhook::{CERTIFICATES_LINE, admission_files, conversion_files, webhook_name};
 
 /// A file of the scaffold, or a line in one.
 #[derive(Debug, Clone)]
@@ -272,6 +272,7 @@ fn context(project: &Project, resource: &Resource) -> ResourceContext {
         project: project.project_name.to_string(),
         role: place.qualified_kind(),
         sample: place.sample(),
+        self_managed: project.certificates == Certificates::SelfManaged,
         sample_name: place.sample_name(),
         type_path: resource.foreign_path().unwrap_or_default(),
         user: user.map(|user| user.to_string()).unwrap_or_default(),

@@ -10,6 +10,7 @@ use crate::tree::Tree;
 
 pub fn plan(name: ProjectName, args: &InitArgs, tree: &Tree) -> Wanted {
     let mut project = Project::new(name, args.domain.clone(), args.license);
+    project.certificates = args.certificates;
     project.multigroup = args.multigroup;
     project.namespaced = args.namespaced;
     project.owner.clone_from(&args.owner);

@@ -11,7 +11,7 @@ use crate::layout;
 use crate::lock;
 use crate::manifests::{self, Watched};
 use crate::plan::Change;
-use crate::project::{License, Project};
+use crate::project::{Certificates, License, Project};
 use crate::scaffold::{crdgen, with_license};
 use crate::templates::{self, InitContext};
 use crate::vendored;
@@ -49,6 +49,7 @@ pub fn changes(project: &Project) -> Vec<Change> {
             .as_ref()
             .map(ToString::to_string)
             .unwrap_or_default(),
+        self_managed: project.certificates == Certificates::SelfManaged,
     };
     let mut changes: Vec<Change> = templates::render_init(&context)
         .into_iter()

@@ -10,6 +10,8 @@ mod types;
 
 use std::collections::BTreeSet;
 
+use serde_json::Value;
+
 use crate::cli::ManifestsArgs;
 use crate::commands::error::Result;
 use crate::commands::reference;
@@ -23,11 +25,12 @@ use crate::project::Project;
 use crate::tree::Tree;
 use error::ManifestsError;
 
-/// The manifests from the markers of all sources, each as the text of a file.
+/// The manifests from the markers of all sources.
 pub struct FromMarkers {
+    /// The text of the file.
     pub roles: String,
-    /// `None` if no marker declares a webhook.
-    pub webhooks: Option<String>,
+    /// The webhook configurations; none if no marker declares a webhook.
+    pub webhooks: Vec<Value>,
 }
 
 /// Reads the markers of all sources, or reports everything that is wrong with them.
@@ -54,12 +57,12 @@ pub fn from_markers(project: &Project, tree: &Tree) -> Result<FromMarkers> {
         Ok(watched) => rbac::roles(&markers, &namespace, watched.as_ref()),
         Err(wrong) => Err(vec![wrong]),
     });
-    let webhooks = or_errors(webhook::configurations(&markers));
+    let webhooks = or_errors(webhook::configurations(&markers, project.certificates));
     errors.extend(grants::taken(tree, &markers, &roles));
     if errors.is_empty() {
         return Ok(FromMarkers {
             roles: manifests::generated(&roles),
-            webhooks: (!webhooks.is_empty()).then(|| manifests::generated(&webhooks)),
+            webhooks,
         });
     }
     errors.sort_by(|a, b| {
@@ -94,15 +97,18 @@ pub fn plan(
 ) -> Result<Wanted> {
     let stale = reference::stale(&types.crds, tree);
     let (scoped, followers) = types.scopes.take().unzip();
-    let (mut files, of_types) = types::from_types(project, types, args.max_desc_len, tree);
+    let (mut files, of_types) =
+        types::from_types(project, types, &made.webhooks, args.max_desc_len, tree);
     let before = scoped.as_ref().unwrap_or(project);
     let remembered = storage::remembered(before, tree);
     let (migrations, to_migrate) = storage::migrations(&remembered, tree);
     let project = (remembered != *before).then_some(remembered).or(scoped);
     let of_roles = grants::lost(tree, &made.roles);
     files.push((layout::MANAGER_ROLE.to_owned(), made.roles));
-    let webhooks = made.webhooks;
-    files.extend(webhooks.map(|text| (layout::WEBHOOK_MANIFESTS.to_owned(), text)));
+    if !made.webhooks.is_empty() {
+        let text = manifests::generated(&made.webhooks);
+        files.push((layout::WEBHOOK_MANIFESTS.to_owned(), text));
+    }
     files.extend(migrations);
     let changes = changes(files, tree);
     let of_scopes = followers.into_iter().flatten();
@@ -128,7 +134,12 @@ fn changes(files: Vec<(String, String)>, tree: &Tree) -> Vec<Change> {
     let mut changes: Vec<Change> = files.into_iter().map(generate).collect();
     let is_ours = |path: &str| {
         let mut folders = [layout::CRD_BASES, layout::STORAGE_MIGRATION].into_iter();
-        [layout::WEBHOOK_MANIFESTS, layout::STATE_METRICS].contains(&path)
+        [
+            layout::CERTIFICATES_ROLE,
+            layout::WEBHOOK_MANIFESTS,
+            layout::STATE_METRICS,
+        ]
+        .contains(&path)
             || folders.any(|folder| path.starts_with(folder) && path.ends_with(".yaml"))
     };
     let made: BTreeSet<&str> = changes.iter().map(Change::path).collect();
@@ -160,7 +171,12 @@ fn orphan(removed: &str, tree: &Tree) -> Option<String> {
         let folder = kustomization.strip_suffix("kustomization.yaml")?;
         Some((kustomization, removed.strip_prefix(folder)?))
     };
-    let mut lists_files = [layout::CRD_KUSTOMIZATION, layout::WEBHOOK_KUSTOMIZATION].into_iter();
+    let mut lists_files = [
+        layout::CRD_KUSTOMIZATION,
+        layout::RBAC_KUSTOMIZATION,
+        layout::WEBHOOK_KUSTOMIZATION,
+    ]
+    .into_iter();
     let (kustomization, name) = lists_files.find_map(listed)?;
     lists(tree.text(kustomization)?, name)
         .then(|| format!("`{kustomization}` still lists `{name}`: remove that line"))

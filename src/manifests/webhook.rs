@@ -14,12 +14,16 @@ mod tests;
 use serde_json::{Value, json};
 
 use crate::names::objects;
+use crate::project::Certificates;
 
 use self::parse::Webhook;
 use super::code_marker::{CodeMarker, Location, MarkerError, MarkerKind, parse_all};
 
 /// The documents of `config/webhook/manifests.yaml`; none if there is no webhook.
-pub fn configurations(markers: &[CodeMarker]) -> Result<Vec<Value>, Vec<MarkerError>> {
+pub fn configurations(
+    markers: &[CodeMarker],
+    certificates: Certificates,
+) -> Result<Vec<Value>, Vec<MarkerError>> {
     let mut errors = Vec::new();
     let mut webhooks = parse_all(markers, MarkerKind::Webhook, Webhook::parse, &mut errors);
     webhooks.sort_by(|(_, a), (_, b)| a.name.cmp(&b.name));
@@ -33,7 +37,7 @@ pub fn configurations(markers: &[CodeMarker]) -> Result<Vec<Value>, Vec<MarkerEr
         let names: Vec<_> = of_kind.map(|(at, (_, name))| (at, name)).collect();
         errors.extend(conflicts(&own, &names));
         if !own.is_empty() {
-            documents.push(document(is_mutating, names.first(), &own));
+            documents.push(document(is_mutating, names.first(), &own, certificates));
         }
     }
     match errors.is_empty() {
@@ -76,6 +80,7 @@ fn document(
     is_mutating: bool,
     typed: Option<&(&Location, String)>,
     webhooks: &[(&Location, Webhook)],
+    certificates: Certificates,
 ) -> Value {
     let (way, default_name) = match is_mutating {
         true => ("Mutating", objects::MUTATING_CONFIGURATION),
@@ -83,10 +88,14 @@ fn document(
     };
     let name = typed.map_or(default_name, |(_, typed)| typed);
     let certificate = format!("{}/{}", objects::NAMESPACE, objects::SERVING_CERTIFICATE);
-    let metadata = match webhooks.iter().all(|(_, webhook)| webhook.has_url) {
-        true => json!({"name": name}),
+    let is_served = webhooks.iter().any(|(_, webhook)| !webhook.has_url);
+    let metadata = match certificates {
+        Certificates::SelfManaged => json!({"name": name}),
+        Certificates::CertManager if !is_served => json!({"name": name}),
         // cert-manager writes its CA into each webhook.
-        false => json!({"annotations": {(objects::CA_ANNOTATION): certificate}, "name": name}),
+        Certificates::CertManager => {
+            json!({"annotations": {(objects::CA_ANNOTATION): certificate}, "name": name})
+        }
     };
     let documents = webhooks.iter().map(|(_, webhook)| &webhook.document);
     json!({

@@ -19,6 +19,15 @@ pub const LEASE: &str = "leader-election";
 /// The Service in front of the operator's webhooks.
 pub const WEBHOOK_SERVICE: &str = "webhook-service";
 
+/// The Secret in which the manager keeps certificates of its own.
+pub const CERTIFICATES_SECRET: &str = "webhook-server-cert";
+
+/// The roles for that, whose bindings have the same name.
+pub const CERTIFICATES_ROLE: &str = "certificates-role";
+
+/// The label of a CRD with a conversion webhook, if the manager makes the certificates.
+pub const CONVERTED_LABEL: [&str; 2] = ["app.kubernetes.io/component", "webhook"];
+
 /// The Certificate of that Service.
 pub const SERVING_CERTIFICATE: &str = "serving-cert";
 

@@ -6,16 +6,13 @@ use crate::layout::{self, Folder, Place};
 use crate::marker::ScaffoldMarker::{DefaultPatches, DefaultReplacements, DefaultResources};
 use crate::marker::{ScaffoldMarker, line_order};
 use crate::names::Version;
-use crate::project::{Admission, Project, Resource};
+use crate::project::{Admission, Certificates, Project, Resource};
 use crate::templates::{AdmissionContext, ConverterContext, ResourceContext, Template, all};
 
 use super::{Part, context, of_group, of_test};
 
 /// What the webhooks of a project share; the paths are those of the templates, without `webhook/`.
-const CONFIG: [Template<ResourceContext>; 8] = [
-    all::CERTIFICATE,
-    all::CERTMANAGER_KUSTOMIZATION,
-    all::ISSUER,
+const CONFIG: [Template<ResourceContext>; 5] = [
     all::MANAGER_WEBHOOK_PATCH,
     all::WEBHOOK_KUSTOMIZATION,
     all::WEBHOOK_NETWORK_POLICY,
@@ -23,9 +20,15 @@ const CONFIG: [Template<ResourceContext>; 8] = [
     all::WEBHOOK_SERVICE,
 ];
 
+/// What cert-manager needs.
+const CERT_MANAGER: [Template<ResourceContext>; 3] = [
+    all::CERTIFICATE,
+    all::CERTMANAGER_KUSTOMIZATION,
+    all::ISSUER,
+];
+
 /// The lines in the kustomization of the deployment that enable them, each with its marker.
-const SWITCHED_ON: [(ScaffoldMarker, &str); 4] = [
-    (DefaultResources, "- ../certmanager"),
+const SWITCHED_ON: [(ScaffoldMarker, &str); 3] = [
     (DefaultResources, "- ../webhook"),
     (
         DefaultPatches,
@@ -33,6 +36,9 @@ const SWITCHED_ON: [(ScaffoldMarker, &str); 4] = [
     ),
     (DefaultReplacements, "- path: webhook_replacements.yaml"),
 ];
+
+/// The line that deploys the roles for certificates that the manager makes itself.
+pub const CERTIFICATES_LINE: &str = "- certificates_role.yaml";
 
 /// The part of the names of a conversion's modules.
 const CONVERTER: &str = "converter";
@@ -134,7 +140,7 @@ fn around_webhook(project: &Project, resource: &Resource, part: &str) -> Vec<Par
         place.rust_prefix()
     );
     let context = context(project, resource);
-    let mut parts = of_project(&context);
+    let mut parts = of_project(project, &context);
     parts.extend(of_group(&place, Folder::Webhooks, resource));
     parts.extend([
         Part::file(
@@ -151,13 +157,28 @@ fn around_webhook(project: &Project, resource: &Resource, part: &str) -> Vec<Par
 }
 
 /// What all webhooks share.
-fn of_project(context: &ResourceContext) -> Vec<Part> {
-    let mut parts: Vec<Part> = CONFIG
-        .map(|template| {
-            let path = template.path().trim_start_matches("webhook/");
-            Part::file(path, &template, context)
-        })
-        .into();
+fn of_project(project: &Project, context: &ResourceContext) -> Vec<Part> {
+    let file = |template: Template<ResourceContext>| {
+        let path = template.path().trim_start_matches("webhook/");
+        Part::file(path, &template, context)
+    };
+    let mut parts: Vec<Part> = CONFIG.map(file).into();
+    match project.certificates {
+        // `kbr manifests` writes the file.
+        Certificates::SelfManaged => parts.push(Part::line(
+            layout::RBAC_KUSTOMIZATION,
+            ScaffoldMarker::RbacResources,
+            CERTIFICATES_LINE,
+        )),
+        Certificates::CertManager => {
+            parts.extend(CERT_MANAGER.map(file));
+            parts.push(Part::line(
+                layout::DEFAULT_KUSTOMIZATION,
+                DefaultResources,
+                "- ../certmanager",
+            ));
+        }
+    }
     parts.extend(
         SWITCHED_ON.map(|(marker, line)| Part::line(layout::DEFAULT_KUSTOMIZATION, marker, line)),
     );

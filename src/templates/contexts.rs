@@ -20,6 +20,8 @@ pub struct InitContext {
     /// Whether the operator watches namespaces, and not the whole cluster.
     pub namespaced: bool,
     pub repo: String,
+    /// Whether the manager makes the certificates of the webhooks itself.
+    pub self_managed: bool,
 }
 
 /// The variables of the templates of `api/` and `webhook/`, about a resource and its project.
@@ -59,6 +61,8 @@ pub struct ResourceContext {
     pub project: String,
     /// The beginning of the names of the roles for users of the API.
     pub role: String,
+    /// Whether the manager makes the certificates of the webhooks itself.
+    pub self_managed: bool,
     /// Path of the sample of a type that is not Kubernetes' own.
     pub sample: String,
     /// Name of the object in the sample.

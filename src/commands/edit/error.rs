@@ -7,7 +7,9 @@ use thiserror::Error;
 pub enum EditError {
     #[error("nothing to do: no option says what to change")]
     #[diagnostic(code("nothing-to-edit"))]
-    #[diagnostic(help("type `kbr edit --multigroup` or `kbr edit --project-name NAME`"))]
+    #[diagnostic(help(
+        "type `kbr edit --multigroup`, `kbr edit --project-name NAME` or `kbr edit --certificates WHO`"
+    ))]
     Nothing,
     #[error("the project has several API groups, `{}` and `{}`", .groups[0], .groups[1])]
     #[diagnostic(code("several-groups"), help("delete the kinds of one group first"))]

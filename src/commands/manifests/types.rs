@@ -1,10 +1,12 @@
 //! What `kbr manifests` generates from compiled types: CRDs, and related files.
 
+use serde_json::Value;
+
 use crate::commands::types::Types;
 use crate::error::quoted;
 use crate::layout;
 use crate::manifests::crd::{self, CrdDocument};
-use crate::manifests::{self, state_metrics};
+use crate::manifests::{self, certificates, state_metrics};
 use crate::project::Project;
 use crate::tree::Tree;
 
@@ -13,6 +15,7 @@ use crate::tree::Tree;
 pub fn from_types(
     project: &Project,
     types: Types,
+    configurations: &[Value],
     max_desc_len: Option<usize>,
     tree: &Tree,
 ) -> (Vec<(String, String)>, Vec<String>) {
@@ -25,9 +28,12 @@ pub fn from_types(
     let state_metrics = state_metrics::file(&documents, |crd| metric_prefix(project, crd));
     let (mut files, mut of_changes, mut of_sizes) = (Vec::new(), Vec::new(), Vec::new());
     let mut any_changed = false;
+    let mut converted = Vec::new();
     for mut crd in documents {
         if project.hub(&crd.group, &crd.kind).is_some() {
-            crd::conversion::add(&mut crd.document, project.project_name.as_str());
+            let name = project.project_name.as_str();
+            crd::conversion::add(&mut crd.document, name, project.certificates);
+            converted.push(format!("{}.{}", crd.plural, crd.group));
         }
         let file = layout::crd_file(&crd.group, &crd.plural);
         let path = format!("{}{file}", layout::CRD_BASES);
@@ -42,6 +48,8 @@ pub fn from_types(
         files.push((path, text));
     }
     of_sizes.extend(crd::size::too_large_for_helm(&files));
+    let roles = certificates::roles(project, configurations, &converted);
+    files.extend(roles.map(|text| (layout::CERTIFICATES_ROLE.to_owned(), text)));
     files.extend(state_metrics.map(|text| (layout::STATE_METRICS.to_owned(), text)));
     let shown = types.remarks.iter().filter(|_| any_changed);
     let remarks = shown.map(|it| format!("{}:{}: {}", it.path, it.line, it.text));

@@ -6,12 +6,13 @@
 use serde_json::{Value, json};
 
 use crate::names::objects::{self, deployed};
+use crate::project::Certificates;
 
 /// Path under which the operator serves every conversion.
 const PATH: &str = "/convert";
 
 /// Makes the API server call the project's operator for each conversion of this CRD's kind.
-pub fn add(crd: &mut Value, project: &str) {
+pub fn add(crd: &mut Value, project: &str, certificates: Certificates) {
     let namespace = deployed(project, objects::NAMESPACE);
     let service = json!({
         "name": deployed(project, objects::WEBHOOK_SERVICE),
@@ -25,9 +26,17 @@ pub fn add(crd: &mut Value, project: &str) {
             "conversionReviewVersions": ["v1"],
         },
     });
-    let certificate = deployed(project, objects::SERVING_CERTIFICATE);
-    crd["metadata"]["annotations"][objects::CA_ANNOTATION] =
-        json!(format!("{namespace}/{certificate}"));
+    match certificates {
+        Certificates::SelfManaged => {
+            let [label, value] = objects::CONVERTED_LABEL;
+            crd["metadata"]["labels"][label] = json!(value);
+        }
+        Certificates::CertManager => {
+            let certificate = deployed(project, objects::SERVING_CERTIFICATE);
+            crd["metadata"]["annotations"][objects::CA_ANNOTATION] =
+                json!(format!("{namespace}/{certificate}"));
+        }
+    }
     for part in ["/metadata", "/metadata/annotations", "/spec"] {
         if let Some(Value::Object(part)) = crd.pointer_mut(part) {
             part.sort_keys();
@@ -43,7 +52,7 @@ mod tests {
     fn the_stanza_names_the_deployed_objects() {
         let mut crd =
             json!({"metadata": {"name": "foos.example.com"}, "spec": {"group": "example.com"}});
-        add(&mut crd, "own");
+        add(&mut crd, "own", Certificates::CertManager);
         let expected = json!({
             "metadata": {
                 "annotations": {"cert-manager.io/inject-ca-from": "own-system/own-serving-cert"},
@@ -65,5 +74,13 @@ mod tests {
             },
         });
         assert_eq!(crd.to_string(), expected.to_string(), "keys are sorted");
+
+        let mut crd = json!({"metadata": {"name": "foos.example.com"}, "spec": {}});
+        add(&mut crd, "own", Certificates::SelfManaged);
+        let expected = json!({
+            "labels": {"app.kubernetes.io/component": "webhook"},
+            "name": "foos.example.com",
+        });
+        assert_eq!(crd["metadata"], expected);
     }
 }

@@ -97,7 +97,7 @@ fn a_call_that_would_fail_in_a_cluster_is_reported() {
         (
             "/5/spec/template/spec/containers/1/args",
             json!([]),
-            "Deployment `manager` has no `--webhook-cert-path`, so it serves no webhooks.",
+            "Deployment `manager` has neither `--webhook-cert-path` nor `--webhook-cert-secret`, so it serves no webhooks.",
         ),
     ];
     for (place, value, expected) in faults {
@@ -189,5 +189,78 @@ fn no_webhooks_are_called_once_they_are_removed() {
     assert_eq!(
         manifests.documents[0]["spec"],
         json!({ "scope": "Namespaced" })
+    );
+}
+
+/// The same for a manager that makes the certificates itself.
+fn own_manifests() -> Manifests {
+    let mut manifests = manifests();
+    let documents = &mut manifests.documents;
+    documents.retain(|document| !is_cert_managers(document));
+    documents[4]["spec"]["template"]["spec"]["containers"] = json!([{
+        "name": "manager",
+        "args": [
+            "--webhook-cert-secret=webhook-server-cert",
+            "--webhook-service=$(SERVICE)",
+            "--mutating-webhook-configuration=mutating",
+            "--validating-webhook-configuration=validating",
+        ],
+        "env": [{ "name": "SERVICE", "value": "webhooks" }],
+    }]);
+    let rule = |group: &str, resource: &str, name: &str| {
+        json!({
+            "apiGroups": [group], "resources": [resource], "resourceNames": [name],
+            "verbs": ["get", "update"],
+        })
+    };
+    let admission = "admissionregistration.k8s.io";
+    documents.push(json!({
+        "kind": "ClusterRole",
+        "metadata": { "name": "certificates-role" },
+        "rules": [
+            rule(admission, "mutatingwebhookconfigurations", "mutating"),
+            rule(admission, "validatingwebhookconfigurations", "validating"),
+            rule("apiextensions.k8s.io", "customresourcedefinitions", "crd"),
+        ],
+    }));
+    documents.push(json!({
+        "kind": "ClusterRoleBinding",
+        "metadata": { "name": "certificates-role" },
+        "roleRef": { "kind": "ClusterRole", "name": "certificates-role" },
+        "subjects": [{ "kind": "ServiceAccount", "name": "manager", "namespace": "here" }],
+    }));
+    manifests
+}
+
+#[test]
+fn a_manager_that_makes_the_certificates_must_know_what_is_called_and_may_write_there() {
+    assert_eq!(own_manifests().check_webhooks(), Ok(()));
+
+    let fault = |pointer: &str, value: &str| {
+        let mut manifests = own_manifests();
+        let (number, pointer) = pointer.split_once('/').unwrap();
+        let document = &mut manifests.documents[number.parse::<usize>().unwrap()];
+        *document.pointer_mut(&format!("/{pointer}")).unwrap() = json!(value);
+        manifests.check_webhooks().unwrap_err()
+    };
+    let container = "4/spec/template/spec/containers/0";
+    let text = fault(&format!("{container}/env/0/value"), "other");
+    assert!(
+        text.starts_with(
+            "MutatingWebhookConfiguration `mutating` calls the Service `webhooks`, but the manager makes its certificate for `other`."
+        ),
+        "{text}"
+    );
+    assert_eq!(
+        fault(&format!("{container}/args/3"), "--validating-webhook-configuration=other"),
+        "ValidatingWebhookConfiguration `validating` needs the CA of the manager, which has no `--validating-webhook-configuration=validating`.\n\
+         See config/default/manager_webhook_patch.yaml"
+    );
+    let text = fault("5/rules/2/resourceNames/0", "other");
+    assert!(
+        text.starts_with(
+            "CustomResourceDefinition `crd` needs the CA of the manager, which may not write it there: no role that is bound to it allows `update` of the customresourcedefinitions `crd`."
+        ),
+        "{text}"
     );
 }

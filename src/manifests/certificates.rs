@@ -1,0 +1,79 @@
+//! The roles of a manager that makes the certificates of its webhooks itself.
+//!
+//! A role has nothing but the names of objects, which kustomize does not prefix there: they are those of the
+//! deployed objects, as in the CRDs.
+
+use serde_json::{Value, json};
+
+use crate::names::objects::{CERTIFICATES_ROLE, CERTIFICATES_SECRET, MANAGER, NAMESPACE, deployed};
+use crate::project::{Certificates, Project};
+
+use super::generated;
+
+const RBAC: &str = "rbac.authorization.k8s.io";
+
+/// The text of `config/rbac/certificates_role.yaml`, from the webhook configurations and the names of the CRDs that the
+/// API server calls webhooks for; `None` if there are no such webhooks, or somebody else makes the certificates.
+pub fn roles(project: &Project, configurations: &[Value], crds: &[String]) -> Option<String> {
+    let is_none = configurations.is_empty() && crds.is_empty();
+    if is_none || project.certificates != Certificates::SelfManaged {
+        return None;
+    }
+    let name = |name: &str| deployed(project.project_name.as_str(), name);
+    let rule = |group: &str, resource: &str, names: &[String], verbs: &[&str]| {
+        json!({
+            "apiGroups": [group], "resourceNames": names, "resources": [resource], "verbs": verbs,
+        })
+    };
+    let admission = "admissionregistration.k8s.io";
+    let mut everywhere: Vec<Value> = configurations
+        .iter()
+        .map(|document| {
+            let kind = document["kind"].as_str().unwrap_or_default();
+            let resource = format!("{}s", kind.to_lowercase());
+            let names = [name(
+                document["metadata"]["name"].as_str().unwrap_or_default(),
+            )];
+            rule(admission, &resource, &names, &["get", "update"])
+        })
+        .collect();
+    if !crds.is_empty() {
+        let (group, resource) = ("apiextensions.k8s.io", "customresourcedefinitions");
+        everywhere.push(rule(group, resource, crds, &["get", "update"]));
+    }
+    let secret = [name(CERTIFICATES_SECRET)];
+    let here = vec![
+        // Kubernetes knows no names for this verb.
+        json!({"apiGroups": [""], "resources": ["secrets"], "verbs": ["create"]}),
+        rule("", "secrets", &secret, &["get", "update"]),
+    ];
+    let documents = [
+        role(
+            json!({"name": CERTIFICATES_ROLE}),
+            "ClusterRole",
+            everywhere,
+        ),
+        role(
+            json!({"name": CERTIFICATES_ROLE, "namespace": NAMESPACE}),
+            "Role",
+            here,
+        ),
+    ];
+    Some(generated(&documents.concat()))
+}
+
+/// A role, bound to the manager.
+fn role(metadata: Value, kind: &str, rules: Vec<Value>) -> Vec<Value> {
+    let api = format!("{RBAC}/v1");
+    let account = json!({"kind": "ServiceAccount", "name": MANAGER, "namespace": NAMESPACE});
+    vec![
+        json!({"apiVersion": api, "kind": kind, "metadata": metadata, "rules": rules}),
+        json!({
+            "apiVersion": api,
+            "kind": format!("{kind}Binding"),
+            "metadata": metadata,
+            "roleRef": {"apiGroup": RBAC, "kind": kind, "name": CERTIFICATES_ROLE},
+            "subjects": [account],
+        }),
+    ]
+}
