@@ -223,7 +223,7 @@ pub struct InitArgs {
     pub namespaced: bool,
 
     /// Who makes the certificates of the webhooks
-    #[arg(long, value_name = "WHO", default_value = "cert-manager")]
+    #[arg(long, value_name = "WHO", default_value = "self-managed")]
     pub certificates: Certificates,
 }
 

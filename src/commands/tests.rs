@@ -203,7 +203,7 @@ pub fn assert_same(one: &Bench, other: &Bench) {
 
 #[test]
 fn the_objects_in_config_have_the_names_in_the_code() {
-    let bench = Bench::new()
+    let bench = Bench::of("--certificates cert-manager")
         .after("create api --kind Foo")
         .after("create webhook --kind Foo --programmatic-validation");
     for (path, name) in [

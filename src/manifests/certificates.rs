@@ -15,8 +15,10 @@ const RBAC: &str = "rbac.authorization.k8s.io";
 /// The text of `config/rbac/certificates_role.yaml`, from the webhook configurations and the names of the CRDs that the
 /// API server calls webhooks for; `None` if there are no such webhooks, or somebody else makes the certificates.
 pub fn roles(project: &Project, configurations: &[Value], crds: &[String]) -> Option<String> {
-    let is_none = configurations.is_empty() && crds.is_empty();
-    if is_none || project.certificates != Certificates::SelfManaged {
+    // The scaffold of a webhook deploys the file.
+    let has_webhooks = project.resources.iter().any(|it| it.webhooks.is_some());
+    let is_called = !configurations.is_empty() || !crds.is_empty();
+    if !has_webhooks || !is_called || project.certificates != Certificates::SelfManaged {
         return None;
     }
     let name = |name: &str| deployed(project.project_name.as_str(), name);

@@ -59,9 +59,6 @@ fn the_first_webhooks_are_wired_in_everywhere() {
     assert_eq!(
         created,
         [
-            "config/certmanager/certificate-webhook.yaml",
-            "config/certmanager/issuer.yaml",
-            "config/certmanager/kustomization.yaml",
             "config/default/manager_webhook_patch.yaml",
             "config/default/webhook_replacements.yaml",
             "config/network-policy/allow-webhook-traffic.yaml",
@@ -79,6 +76,7 @@ fn the_first_webhooks_are_wired_in_everywhere() {
         [
             "config/default/kustomization.yaml",
             "config/network-policy/kustomization.yaml",
+            "config/rbac/kustomization.yaml",
             "src/lib.rs",
             "src/webhook.rs",
             "tests/it/main.rs",
@@ -93,7 +91,7 @@ fn the_first_webhooks_are_wired_in_everywhere() {
         ("src/lib.rs", "webhook::v1::cronjob_validator::register,"),
         ("tests/it/main.rs", "mod cronjob_v1_defaulter;"),
         ("tests/it/main.rs", "mod cronjob_v1_validator;"),
-        (default, "- ../certmanager"),
+        ("config/rbac/kustomization.yaml", "- certificates_role.yaml"),
         (
             "config/network-policy/kustomization.yaml",
             "- allow-webhook-traffic.yaml",

@@ -213,7 +213,7 @@ fn start_run_local(project: &Project) -> (Running, PathBuf) {
 #[test]
 fn run_local_serves_webhooks_without_cert_manager() {
     let (project, _alone) = project();
-    let project = project.with_webhooks();
+    let project = project.with_webhooks("scaffold");
     let (mut make, kubeconfig) = start_run_local(&project);
     let kubectl = |line: &str| project.kubectl_as(&kubeconfig, line);
 
@@ -232,7 +232,7 @@ fn run_local_serves_webhooks_without_cert_manager() {
 #[test]
 fn run_leaves_webhooks_off_and_says_so() {
     let (project, _alone) = project();
-    let project = project.with_webhooks();
+    let project = project.with_webhooks("scaffold");
 
     let mut make = project.start_make("run ARGS=--health-probe-bind-address=0");
 

@@ -310,8 +310,6 @@ fn webhook_markers_become_configurations() {
 apiVersion: admissionregistration.k8s.io/v1
 kind: MutatingWebhookConfiguration
 metadata:
-  annotations:
-    cert-manager.io/inject-ca-from: system/serving-cert
   name: mutating-webhook-configuration
 webhooks:
 - admissionReviewVersions:

@@ -1,6 +1,6 @@
 //! `kbr init --namespaced`: an operator that watches namespaces and has a Role in each.
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::golden::check_out;
 use crate::support::{Sandbox, compiling, kustomize};
@@ -188,18 +188,18 @@ fn what_belongs_to_webhooks_is_in_the_operators_namespace() {
         (service("namespace"), service("name")),
         (system, "namespaced-webhook-service")
     );
-    assert_eq!(
-        text(
-            webhooks,
-            "/metadata/annotations/cert-manager.io~1inject-ca-from"
-        ),
-        "namespaced-system/namespaced-serving-cert"
-    );
-    let certificates = objects
-        .iter()
-        .map(|object| text(object, "/spec/dnsNames/0"));
-    let name = "namespaced-webhook-service.namespaced-system.svc";
-    assert!(certificates.into_iter().any(|host| host == name));
+    let of_certificates = objects.iter().filter(|object| {
+        text(object, "/metadata/name") == "namespaced-certificates-role"
+            && text(object, "/kind").ends_with("Binding")
+    });
+    let accounts: Vec<_> = of_certificates
+        .map(|object| text(object, "/subjects/0/namespace"))
+        .collect();
+    assert_eq!(accounts, [system, system]);
+    let variables = of_kind("Deployment").pointer("/spec/template/spec/containers/0/env");
+    let variables = variables.and_then(Value::as_array).expect("variables");
+    let service = json!({ "name": "WEBHOOK_SERVICE", "value": "namespaced-webhook-service" });
+    assert!(variables.contains(&service), "{variables:?}");
 }
 
 #[test]

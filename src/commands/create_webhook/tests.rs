@@ -14,9 +14,6 @@ fn the_first_webhook_adds_what_a_cluster_needs_to_call_it() {
     assert_eq!(
         with_foo().changes("create webhook --kind Foo --defaulting"),
         [
-            "create config/certmanager/certificate-webhook.yaml",
-            "create config/certmanager/issuer.yaml",
-            "create config/certmanager/kustomization.yaml",
             "create config/default/manager_webhook_patch.yaml",
             "create config/default/webhook_replacements.yaml",
             "create config/network-policy/allow-webhook-traffic.yaml",
@@ -25,7 +22,6 @@ fn the_first_webhook_adds_what_a_cluster_needs_to_call_it() {
             "create src/webhook/v1alpha1.rs",
             "create src/webhook/v1alpha1/foo_defaulter.rs",
             "create tests/it/foo_v1alpha1_defaulter.rs",
-            "insert config/default/kustomization.yaml: - ../certmanager",
             "insert config/default/kustomization.yaml: - ../webhook",
             "insert config/default/kustomization.yaml: - path: webhook_replacements.yaml",
             "insert config/default/kustomization.yaml: - {path: manager_webhook_patch.yaml, target: {kind: Deployment, name: controller-manager}}",
@@ -61,9 +57,6 @@ fn a_conversion_adds_files_of_its_spoke_and_no_configuration() {
     assert_eq!(
         bench.changes(line),
         [
-            "create config/certmanager/certificate-webhook.yaml",
-            "create config/certmanager/issuer.yaml",
-            "create config/certmanager/kustomization.yaml",
             "create config/default/manager_webhook_patch.yaml",
             "create config/default/webhook_replacements.yaml",
             "create config/network-policy/allow-webhook-traffic.yaml",
@@ -72,7 +65,6 @@ fn a_conversion_adds_files_of_its_spoke_and_no_configuration() {
             "create src/webhook/v1alpha1.rs",
             "create src/webhook/v1alpha1/foo_converter.rs",
             "create tests/it/foo_v1alpha1_converter.rs",
-            "insert config/default/kustomization.yaml: - ../certmanager",
             "insert config/default/kustomization.yaml: - ../webhook",
             "insert config/default/kustomization.yaml: - path: webhook_replacements.yaml",
             "insert config/default/kustomization.yaml: - {path: manager_webhook_patch.yaml, target: {kind: Deployment, name: controller-manager}}",

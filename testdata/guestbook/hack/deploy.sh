@@ -22,11 +22,12 @@ apis=$(parts=$parts awk '
 		# An Issuer that signs with a certificate from the cluster, and a certificate that it signs.
 		if (part == "authorities" && (kind == "Issuer" ? is_ca : !is_ca)) part = "certificates"
 		write(part)
-		# Those into which cert-manager writes its CA.
-		if (is_injected) write(part == "webhooks" ? "injected-webhooks" : "injected-crds")
+		# Those that call a Service: cert-manager or the managers write the CA into them.
+		if (part == "webhooks" && calls) write("injected-webhooks")
+		if (kind == "CustomResourceDefinition" && converts) write("injected-crds")
 		if (kind) print api
 		text = kind = ""
-		is_ca = is_injected = 0
+		is_ca = calls = converts = 0
 	}
 	function write(part) {
 		if (kind) printf "---\n%s", text >(ENVIRON["parts"] "/" part ".yaml")
@@ -35,7 +36,8 @@ apis=$(parts=$parts awk '
 	/^apiVersion:/ { api = $2 }
 	/^kind:/ { kind = $2 }
 	/^  ca:/ || /^  isCA: true/ { is_ca = 1 }
-	/^    cert-manager\.io\/inject-ca-from:/ { is_injected = 1 }
+	/^    service:/ { calls = 1 }
+	/^        service:/ { converts = 1 }
 	{ text = text $0 "\n" }
 	END { document() }' "$manifests")
 
@@ -84,7 +86,13 @@ failed() {
 		echo >&2 "  $kubectl describe --filename=$parts/$1.yaml"
 		echo >&2 "  $kubectl -n cert-manager logs deployment/cert-manager"
 		;;
-	injected-*) echo >&2 "  $kubectl -n cert-manager logs deployment/cert-manager-cainjector" ;;
+	injected-*)
+		if [ -e "$parts/authorities.yaml" ]; then
+			echo >&2 "  $kubectl -n cert-manager logs deployment/cert-manager-cainjector"
+		else
+			echo >&2 "  $kubectl logs $pods --tail=-1 | grep -i certificate"
+		fi
+		;;
 	*)
 		echo >&2 "  $kubectl apply --server-side --dry-run=server -k config/samples"
 		echo >&2 "  $kubectl -n $namespace get endpointslices,networkpolicies"

@@ -9,16 +9,13 @@ use super::project::{Project, project};
 use super::running::{Ended, Running};
 use super::{DEPLOYMENT, IMAGE};
 
-const SYSTEM: &str = "--namespace=scaffold-system";
-const MANAGERS: &str = "--namespace=scaffold-system deployment/scaffold-controller-manager";
+const SYSTEM: &str = "--namespace=multiversion-system";
+const MANAGERS: &str = "--namespace=multiversion-system deployment/multiversion-controller-manager";
 const WEBHOOKS: [&str; 2] = [
-    "mutatingwebhookconfiguration/scaffold-mutating-webhook-configuration",
-    "validatingwebhookconfiguration/scaffold-validating-webhook-configuration",
+    "mutatingwebhookconfiguration/multiversion-mutating-webhook-configuration",
+    "validatingwebhookconfiguration/multiversion-validating-webhook-configuration",
 ];
-const CONVERTED: [&str; 2] = [
-    "crd/admirales.batch.tutorial.kubebuilder.io",
-    "crd/cronjobs.batch.tutorial.kubebuilder.io",
-];
+const CONVERTED: [&str; 1] = ["crd/cronjobs.batch.tutorial.kubebuilder.io"];
 
 /// Runs `make deploy` for the project without webhooks, whose managers become available at once.
 pub fn deploy(project: &Project, image: &str) -> Ended {
@@ -83,18 +80,18 @@ impl<'a> CertManager<'a> {
             self.0.kubectl(&patch).success();
         }
     }
+}
 
-    /// Writes the CA into these objects.
-    fn inject(&self, objects: &[&str], path: &str) {
-        let config = "config view --raw --flatten --output=jsonpath={.clusters[0].cluster}";
-        let cluster = self.0.kubectl(config).success().stdout;
-        let cluster: serde_json::Value = serde_json::from_str(&cluster).expect("JSON");
-        let ca = &cluster["certificate-authority-data"];
-        let patch = json!([{ "op": "add", "path": path, "value": ca }]);
-        for object in objects {
-            let patch = format!("patch {object} --type=json --patch={patch}");
-            self.0.kubectl(&patch).success();
-        }
+/// Writes the CA into these objects.
+fn inject(project: &Project, objects: &[&str], path: &str) {
+    let config = "config view --raw --flatten --output=jsonpath={.clusters[0].cluster}";
+    let cluster = project.kubectl(config).success().stdout;
+    let cluster: serde_json::Value = serde_json::from_str(&cluster).expect("JSON");
+    let ca = &cluster["certificate-authority-data"];
+    let patch = json!([{ "op": "add", "path": path, "value": ca }]);
+    for object in objects {
+        let patch = format!("patch {object} --type=json --patch={patch}");
+        project.kubectl(&patch).success();
     }
 }
 
@@ -109,7 +106,7 @@ impl Drop for CertManager<'_> {
 #[test]
 fn deploy_applies_nothing_without_cert_manager() {
     let (project, _alone) = project();
-    let project = project.with_webhooks();
+    let project = project.with_webhooks("multiversion");
     let before = project.inventory();
 
     let deploy = project.make(&format!("deploy IMG={IMAGE}"));
@@ -124,14 +121,14 @@ fn deploy_applies_nothing_without_cert_manager() {
 #[test]
 fn deploy_applies_each_part_once_what_it_needs_is_there() {
     let (project, _alone) = project();
-    let project = project.with_webhooks();
+    let project = project.with_webhooks("multiversion");
     let before = project.inventory();
     let cert_manager = CertManager::install(&project);
     let exists = |object: &str| project.kubectl(&format!("get {object}")).code() == Some(0);
     let mut make = project.start_make(&format!("deploy IMG={IMAGE}"));
 
     is_awaited(&mut make, "the CA of cert-manager");
-    let issuer = format!("{SYSTEM} issuer/scaffold-webhook-issuer");
+    let issuer = format!("{SYSTEM} issuer/multiversion-webhook-issuer");
     assert!(!exists(&issuer), "the CA that it signs with does not exist");
 
     cert_manager.issue();
@@ -147,33 +144,67 @@ fn deploy_applies_each_part_once_what_it_needs_is_there() {
     assert!(WEBHOOKS.iter().all(|name| !exists(name)), "nobody answers");
 
     become_available(&project, MANAGERS);
+    is_finished(&project, make, &WEBHOOKS, &CONVERTED);
+
+    project.make("undeploy").success();
+    drop(cert_manager);
+    assert_eq!(project.inventory(), before);
+}
+
+#[test]
+fn deploy_needs_no_cert_manager_for_certificates_that_the_managers_make() {
+    let (project, _alone) = project();
+    let project = project.with_webhooks("scaffold");
+    let before = project.inventory();
+    let webhooks = WEBHOOKS.map(|name| name.replace("multiversion", "scaffold"));
+    let webhooks = webhooks.each_ref().map(String::as_str);
+    let converted = ["crd/admirales.batch.tutorial.kubebuilder.io", CONVERTED[0]];
+    let managers = MANAGERS.replace("multiversion", "scaffold");
+    let exists = |object: &str| project.kubectl(&format!("get {object}")).code() == Some(0);
+    let mut make = project.start_make(&format!("deploy IMG={IMAGE}"));
+
+    is_awaited(&mut make, "the managers");
+    assert!(webhooks.iter().all(|name| !exists(name)), "nobody answers");
+
+    become_available(&project, &managers);
+    is_finished(&project, make, &webhooks, &converted);
+
+    project.make("undeploy").success();
+    assert_eq!(project.inventory(), before);
+}
+
+/// Waits until make waits for the CA in these objects, writes it there, and waits until make has ended.
+fn is_finished(project: &Project, mut make: Running, webhooks: &[&str], converted: &[&str]) {
     is_awaited(&mut make, "the CA in the webhook configurations");
-    cert_manager.inject(&WEBHOOKS, "/webhooks/0/clientConfig/caBundle");
+    inject(project, webhooks, "/webhooks/0/clientConfig/caBundle");
     is_awaited(&mut make, "the CA in the CRDs");
-    cert_manager.inject(&CONVERTED, "/spec/conversion/webhook/clientConfig/caBundle");
+    inject(
+        project,
+        converted,
+        "/spec/conversion/webhook/clientConfig/caBundle",
+    );
     make.wait_for("an answer", |make| {
         let line = "Waiting for an answer of the webhooks to the samples\n";
         make.stdout().contains(line).then_some(())
     });
     // Nobody answers here, so that does not matter from now on.
-    for object in WEBHOOKS {
+    for object in webhooks {
+        let get = format!("get {object} --output=jsonpath={{.webhooks[*].name}}");
+        let names = project.kubectl(&get).success().stdout;
         let ignore = |index| json!({ "op": "replace", "path": format!("/webhooks/{index}/failurePolicy"), "value": "Ignore" });
-        let patch = json!([ignore(0), ignore(1), ignore(2)]);
+        let patch: Vec<_> = (0..names.split(' ').count()).map(ignore).collect();
+        let patch = json!(patch);
         project
             .kubectl(&format!("patch {object} --type=json --patch={patch}"))
             .success();
     }
-    for object in CONVERTED {
+    for object in converted {
         let patch = json!({ "spec": { "conversion": { "strategy": "None", "webhook": null } } });
         project
             .kubectl(&format!("patch {object} --type=merge --patch={patch}"))
             .success();
     }
     make.wait().success();
-
-    project.make("undeploy").success();
-    drop(cert_manager);
-    assert_eq!(project.inventory(), before);
 }
 
 /// Waits until make says that it waits for that.
@@ -211,7 +242,7 @@ fn deploy_that_waits_in_vain_says_where_to_look() {
 #[test]
 fn undeploy_deletes_what_a_failed_deploy_has_applied() {
     let (project, _alone) = project();
-    let project = project.with_webhooks();
+    let project = project.with_webhooks("multiversion");
     let before = project.inventory();
     let cert_manager = CertManager::install(&project);
 

@@ -205,7 +205,7 @@ fn at(sandbox: &Sandbox, path: &str) -> PathBuf {
 #[test]
 fn uninstall_needs_no_manager_to_delete_objects_of_several_versions() {
     let (project, _alone) = project();
-    let project = project.with_webhooks();
+    let project = project.with_webhooks("scaffold");
     let before = project.inventory();
     project
         .kubectl("apply --server-side -k config/crd")

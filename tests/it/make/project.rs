@@ -98,10 +98,10 @@ impl Shared {
 }
 
 impl Project {
-    /// A copy of the golden `scaffold`, which has webhooks, with the same cluster.
-    pub fn with_webhooks(&self) -> Self {
+    /// A copy of a golden with webhooks, with the same cluster.
+    pub fn with_webhooks(&self, golden: &str) -> Self {
         let folder = empty(self.folder.with_file_name("make-webhooks"));
-        check_out("scaffold", &folder);
+        check_out(golden, &folder);
         fs::create_dir(folder.join("target")).expect("a folder that git ignores");
         Self {
             folder,

@@ -115,6 +115,9 @@ error: `.clippy.toml` already exists with different content
        `third_party/kbr-runtime/src/cache/shared.rs` already exists with different content
        `third_party/kbr-runtime/src/cache/state.rs` already exists with different content
        `third_party/kbr-runtime/src/certificate.rs` already exists with different content
+       `third_party/kbr-runtime/src/certificate/authority.rs` already exists with different content
+       `third_party/kbr-runtime/src/certificate/own.rs` already exists with different content
+       `third_party/kbr-runtime/src/certificate/validity.rs` already exists with different content
        `third_party/kbr-runtime/src/chain.rs` already exists with different content
        `third_party/kbr-runtime/src/checks.rs` already exists with different content
        `third_party/kbr-runtime/src/client.rs` already exists with different content

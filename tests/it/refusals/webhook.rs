@@ -630,8 +630,8 @@ error: `tests/it/main.rs` has the line `// +kbr:scaffold:modules` more than once
  help: in `tests/it/main.rs`, keep only one of these lines: `// +kbr:scaffold:modules`
 
 $ kbr create webhook --kind Foo --defaulting
-error: `config/default/kustomization.yaml` has no line `# +kbr:scaffold:default-resources`, where `- ../certmanager` belongs
- help: in `config/default/kustomization.yaml`, put this line back where `- ../certmanager` belongs: `# +kbr:scaffold:default-resources`
+error: `config/default/kustomization.yaml` has no line `# +kbr:scaffold:default-resources`, where `- ../webhook` belongs
+ help: in `config/default/kustomization.yaml`, put this line back where `- ../webhook` belongs: `# +kbr:scaffold:default-resources`
 
 $ kbr create webhook --kind Foo --defaulting
 error: `config/default/kustomization.yaml` has the line `# +kbr:scaffold:default-resources` more than once: lines 16, 24

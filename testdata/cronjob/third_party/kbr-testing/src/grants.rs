@@ -69,6 +69,14 @@ impl Grant {
         )
     }
 
+    /// Whether it allows the update of that object.
+    pub(super) fn allows_update_of(&self, resource: &str, name: &str) -> bool {
+        let words = [(RESOURCES, resource), (NAMES, name), (VERBS, "update")];
+        words
+            .iter()
+            .all(|(list, word)| self.0.get(*list).is_some_and(|it| it == word))
+    }
+
     /// The permission that would have allowed a refused request for a resource.
     #[cfg_attr(
         not(feature = "manager"),

@@ -90,18 +90,9 @@ impl Manifests {
     #[cfg(feature = "manager")]
     pub(super) fn lease(&self) -> Option<String> {
         let container = manager_container(&self.documents)?;
-        let id = arg(container, "--leader-election-id=");
-        // Expanded as Kubernetes does.
-        let variable = id.and_then(|id| id.strip_prefix("$(")?.strip_suffix(')'));
-        let mut variables = items(&container["env"]);
-        let id = match variable {
-            Some(name) => variables
-                .find(|variable| variable["name"] == name)
-                .and_then(|variable| variable["value"].as_str()),
-            None => id,
-        };
+        let id = arg(container, "--leader-election-id=").unwrap_or_default();
         let elects = arg(container, "--leader-elect").is_some();
-        elects.then(|| id.unwrap_or_default().to_owned())
+        elects.then(|| expanded(container, id).to_owned())
     }
 
     /// Whether the deployed manager serves metrics.
@@ -308,17 +299,33 @@ pub(super) fn is_manager(document: &Value) -> bool {
     document["kind"] == "Deployment" && label == "controller-manager"
 }
 
-fn manager_container(documents: &[Value]) -> Option<&Value> {
+pub(super) fn manager_container(documents: &[Value]) -> Option<&Value> {
     let deployment = documents.iter().find(|object| is_manager(object))?;
     let mut containers = items(&deployment["spec"]["template"]["spec"]["containers"]);
     containers.find(|container| container["name"] == "manager")
 }
 
+/// The arguments of a container.
+pub(super) fn args(container: &Value) -> impl Iterator<Item = &str> {
+    items(&container["args"]).filter_map(Value::as_str)
+}
+
 /// What follows `start` in the argument of a container that begins with it.
-#[cfg(feature = "manager")]
-fn arg<'a>(container: &'a Value, start: &str) -> Option<&'a str> {
-    let mut args = items(&container["args"]).filter_map(Value::as_str);
-    args.find_map(|arg| arg.strip_prefix(start))
+pub(super) fn arg<'a>(container: &'a Value, start: &str) -> Option<&'a str> {
+    args(container).find_map(|arg| arg.strip_prefix(start))
+}
+
+/// The value of `$(VARIABLE)` in an argument of a container, as Kubernetes expands it; any other text as it is.
+pub(super) fn expanded<'a>(container: &'a Value, text: &'a str) -> &'a str {
+    let variable = text.strip_prefix("$(").and_then(|it| it.strip_suffix(')'));
+    let Some(name) = variable else {
+        return text;
+    };
+    let mut variables = items(&container["env"]);
+    let variable = variables.find(|variable| variable["name"] == name);
+    variable
+        .and_then(|variable| variable["value"].as_str())
+        .unwrap_or_default()
 }
 
 fn manager_account(document: &Value) -> Option<Account> {

@@ -69,7 +69,10 @@ pub fn least_privilege(project: impl AsRef<Path>, suite: &str) {
 fn faults(project: &Path, suite: &str) -> Result<Vec<String>, TestEnvError> {
     let manifests = Manifests::read(project, &Assets::find()?)?;
     let only = env::var(ONLY).unwrap_or_default();
+    // In an environment, the webhooks have certificates that the manager did not make.
+    let makes_certificates = manifests.own_certificates().is_some();
     let grants = manifests.grants().into_iter();
+    let grants = grants.filter(|(role, _)| !(makes_certificates && role.is_for_certificates()));
     let (wildcards, grants): (Vec<_>, Vec<_>) = grants
         .filter(|(_, grant)| grant.to_string().contains(&only))
         .partition(|(_, grant)| grant.is_wildcard());

@@ -36,6 +36,11 @@ impl Role {
         }
     }
 
+    /// Whether it is a role that `kbr manifests` writes for a manager that makes its certificates itself.
+    pub(super) fn is_for_certificates(&self) -> bool {
+        self.name.ends_with("-certificates-role")
+    }
+
     fn is(&self, document: &Value) -> bool {
         let metadata = &document["metadata"];
         document["kind"] == self.kind

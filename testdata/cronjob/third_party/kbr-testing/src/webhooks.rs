@@ -11,7 +11,7 @@ use std::collections::BTreeSet;
 use serde_json::Value;
 
 use super::grants::items;
-use super::install::{Manifests, is_manager};
+use super::install::{Manifests, arg, args, expanded, is_manager, manager_container};
 use super::serving::Serving;
 
 /// Names the Certificate whose CA cert-manager must write to the object.
@@ -29,8 +29,9 @@ const HTTPS: u64 = 443;
 /// Where a CRD says which webhook converts its objects.
 const CONVERSION: &str = "/spec/conversion/webhook/clientConfig";
 
-/// Without it the manager serves no webhooks.
+/// Without one of them the manager serves no webhooks.
 const FLAG: &str = "--webhook-cert-path";
+const OWN: &str = "--webhook-cert-secret";
 
 impl Manifests {
     /// All paths at which the API server calls the operator.
@@ -88,7 +89,7 @@ impl Manifests {
         let is_called = !self.webhook_paths().is_empty();
         match self.documents.iter().find(|document| is_manager(document)) {
             Some(manager) if is_called && !serves_webhooks(manager) => Err(format!(
-                "{} has no `{FLAG}`, so it serves no webhooks.\n\
+                "{} has neither `{FLAG}` nor `{OWN}`, so it serves no webhooks.\n\
                  config/default/manager_webhook_patch.yaml belongs under `patches` of \
                  config/default/kustomization.yaml",
                 describe(manager)
@@ -112,6 +113,9 @@ impl Manifests {
                  See config/webhook/service.yaml"
             ));
         }
+        if let Some(manager) = self.own_certificates() {
+            return self.check_own(manager, document, name);
+        }
         // Without cert-manager's objects, something else tells the API server which CA to trust.
         let is_injected = self.documents.iter().any(is_cert_managers);
         match document["metadata"]["annotations"][INJECT].as_str() {
@@ -120,6 +124,52 @@ impl Manifests {
             }
             _ => Ok(()),
         }
+    }
+
+    /// The container of the manager, if it makes the certificates itself.
+    pub(super) fn own_certificates(&self) -> Option<&Value> {
+        manager_container(&self.documents).filter(|container| arg(container, OWN).is_some())
+    }
+
+    /// Whether the manager makes its certificate for this Service, and writes its CA to `document`.
+    fn check_own(&self, manager: &Value, document: &Value, service: &str) -> Result<(), String> {
+        const PATCH: &str = "See config/default/manager_webhook_patch.yaml";
+        let own = arg(manager, "--webhook-service=").unwrap_or_default();
+        let own = expanded(manager, own);
+        if own != service {
+            return Err(format!(
+                "calls the Service `{service}`, but the manager makes its certificate for `{own}`.\n\
+                 {}, and {PATCH}",
+                advice("../webhook")
+            ));
+        }
+        let kind = text(&document["kind"]);
+        let name = text(&document["metadata"]["name"]);
+        let flag = match kind {
+            "MutatingWebhookConfiguration" => Some("--mutating-webhook-configuration="),
+            "ValidatingWebhookConfiguration" => Some("--validating-webhook-configuration="),
+            // The manager knows what it converts.
+            _ => None,
+        };
+        if let Some(flag) = flag
+            && !args(manager).any(|word| word.strip_prefix(flag) == Some(name))
+        {
+            return Err(format!(
+                "needs the CA of the manager, which has no `{flag}{name}`.\n{PATCH}"
+            ));
+        }
+        let resource = format!("{}s", kind.to_lowercase());
+        let grants = self.grants();
+        let mut grants = grants.iter().map(|(_, grant)| grant);
+        if grants.any(|grant| grant.allows_update_of(&resource, name)) {
+            return Ok(());
+        }
+        Err(format!(
+            "needs the CA of the manager, which may not write it there: no role that is bound to it allows \
+             `update` of the {resource} `{name}`.\n\
+             Run `kbr manifests`; names in config/rbac/certificates_role.yaml begin with the project's name, so \
+             `namePrefix` of config/default/kustomization.yaml must too"
+        ))
     }
 
     fn check_trust(&self, certificate: &str, host: &str) -> Result<(), String> {
@@ -186,7 +236,7 @@ fn serves_webhooks(deployment: &Value) -> bool {
     let words = containers
         .flat_map(|container| items(&container["command"]).chain(items(&container["args"])));
     let mut words = words.map(text);
-    words.any(|word| word.starts_with(FLAG))
+    words.any(|word| word.starts_with(FLAG) || word.starts_with(OWN))
 }
 
 fn describe(document: &Value) -> String {
