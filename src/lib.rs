@@ -60,7 +60,8 @@
 //! refuse, also in rules ([`manifests::cel`]) and patterns ([`manifests::pattern`]), and nothing else, with one
 //! exception: the API server accepts a wrong default below a map, but then no object that gets it. Roles and webhook
 //! configurations come from comments in the sources, see [`manifests::code_marker`];
-//! [`manifests::rbac`] sorts and merges the roles, [`manifests::webhook`] builds the webhook configurations. If the
+//! [`manifests::rbac`] sorts and merges the roles, [`manifests::webhook`] builds the webhook configurations, and
+//! [`manifests::certificates`] the roles of a manager that makes the certificates of its webhooks itself. If the
 //! operator watches only certain namespaces, its Deployment lists them and [`manifests::watched`] reads the list:
 //! each of them gets the roles. [`yaml`] is the only writer of YAML.
 //!

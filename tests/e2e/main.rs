@@ -61,6 +61,10 @@ const TESTS: [Test; 17] = [
         "no_review_fails_while_certificates_are_renewed",
         versions::certificates,
     ),
+    (
+        "no_review_fails_while_managers_renew_their_own_certificates",
+        versions::own_certificates,
+    ),
     ("no_review_fails_during_an_update", versions::update),
 ];
 

@@ -14,7 +14,7 @@ const OLD: &str = "28e580a1";
 
 /// cert-manager renews the leaf twice, then the CA, then the leaf that the new CA signs.
 pub fn certificates(cluster: &Cluster) {
-    let deployed = Deployed::new(cluster, "cronjob");
+    let deployed = Deployed::new(cluster, "multiversion");
     let namespace = deployed.namespace();
     let reviews = Reviews::start(cluster, CRONJOBS, &sample(&deployed, "v1"));
     for (certificate, secret) in [
@@ -43,6 +43,35 @@ pub fn certificates(cluster: &Cluster) {
         } else {
             sleep(Duration::from_secs(10));
         }
+    }
+    none_failed(reviews, 10_000);
+    deployed.undeploy();
+}
+
+/// Three managers renew a certificate of their own ten times, and its CA in between; once the Secret is deleted.
+pub fn own_certificates(cluster: &Cluster) {
+    let deployed = Deployed::new(cluster, "cronjob");
+    let namespace = deployed.namespace();
+    // Renewed every 40 seconds.
+    let short = r#"[{"op":"replace","path":"/spec/replicas","value":3},{"op":"add","path":"/spec/template/spec/containers/0/args/-","value":"--webhook-cert-validity=60s"}]"#;
+    let deployment = format!("deployment cronjob-controller-manager -n {namespace}");
+    cluster.kubectl(&format!("patch {deployment} --type=json -p {short}"));
+    cluster.kubectl(&format!("rollout status {deployment} --timeout=180s"));
+    let secret = format!("secret cronjob-webhook-server-cert -n {namespace}");
+    // The first certificate is still a long one.
+    cluster.kubectl(&format!("delete {secret}"));
+    let content = format!("get {secret} -o jsonpath={{.data.tls\\.crt}}");
+    let reviews = Reviews::start(cluster, CRONJOBS, &sample(&deployed, "v1"));
+    for number in 1..=10 {
+        let old = cluster.try_kubectl(&content).unwrap_or_default();
+        if number == 5 {
+            cluster.kubectl(&format!("delete {secret}"));
+        }
+        eventually("a new certificate", 90, || {
+            let new = cluster.try_kubectl(&content).ok()?;
+            (!new.is_empty() && new != old).then_some(())
+        });
+        println!("    certificate {number}");
     }
     none_failed(reviews, 10_000);
     deployed.undeploy();

@@ -117,7 +117,7 @@ fn refused_edits_change_nothing() {
     };
     refused(
         "edit",
-        "error: nothing to do: no option says what to change\n help: type `kbr edit --multigroup` or `kbr edit --project-name NAME`\n",
+        "error: nothing to do: no option says what to change\n help: type `kbr edit --multigroup`, `kbr edit --project-name NAME` or `kbr edit --certificates WHO`\n",
     );
     sandbox.kbr("edit --multigroup").success();
     sandbox.edit(

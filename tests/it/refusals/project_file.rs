@@ -176,7 +176,7 @@ fn of_resources(project: &str, reason: &str) -> String {
 fn a_project_file_with_wrong_keys_or_values() {
     let sandbox = with_foo();
     let good = sandbox.read("PROJECT");
-    let keys = "`cliVersion`, `domain`, `files`, `layout`, `leaderElectionId`, `license`, `multigroup`, `namespaced`, `owner`, \
+    let keys = "`certificates`, `cliVersion`, `domain`, `files`, `layout`, `leaderElectionId`, `license`, `multigroup`, `namespaced`, `owner`, \
                 `projectName`, `repo`, `resources`, `version`";
     let line = |start: &str| {
         let found = good
@@ -230,6 +230,14 @@ fn a_project_file_with_wrong_keys_or_values() {
         ),
     );
     refuse(
+        "certificates: self-managed",
+        "certificates: mine",
+        &format!(
+            "certificates: unknown variant `mine`, expected `self-managed` or `cert-manager` at line {} column 15",
+            line("certificates:")
+        ),
+    );
+    refuse(
         "\nleaderElectionId: ",
         "\nleaderElectionId: A_",
         "`A_sandbox-leader-election` is not a name of a Lease: it must be a DNS-1123 subdomain; \
@@ -239,7 +247,7 @@ fn a_project_file_with_wrong_keys_or_values() {
     refuse(
         "\ndomain: example.com",
         "\ndomain: [a, b]",
-        "domain: invalid type: sequence, expected a string at line 4 column 9",
+        "domain: invalid type: sequence, expected a string at line 5 column 9",
     );
     refuse(
         "\ndomain: example.com",

@@ -802,3 +802,13 @@ $ kbr init file --domain example.com
 error: could not read `file`: Not a directory (os error 20)
 "#]]);
 }
+
+#[test]
+fn a_maker_of_certificates_that_is_unknown() {
+    let empty = Sandbox::new();
+    bad_value(&empty, "init --domain example.com --certificates vault");
+    let sandbox = Sandbox::with_project();
+    bad_value(&sandbox, "edit --certificates vault");
+    misused(&sandbox, "edit --certificates self-managed --multigroup");
+    told(str![[r#""#]]);
+}
