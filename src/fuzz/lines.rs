@@ -20,7 +20,8 @@ use crate::report::Problem;
 /// The words of a line, apart from names.
 static WORDS: Words = Words::new(|| {
     "init·create·api·webhook·manifests·docs·envtest·use·path·list·clean·completion·bash·\
-     version·help·edit·--certificates·self-managed·cert-manager·delete·rename·kind·group·--domain·--project-name·--repo·--license·\
+     version·help·edit·delete·rename·kind·group·--domain·--project-name·--repo·--license·\
+     --certificates·self-managed·cert-manager·\
      --owner·--namespaced·--kind·--to·--group·--version·--plural·--resource·--controller·\
      --force·--defaulting·--programmatic-validation·--conversion·--spoke·--defaulting-path·\
      --validation-path·--check·--dry-run·--diff·--output·--color·-C·json·text·always·never·\

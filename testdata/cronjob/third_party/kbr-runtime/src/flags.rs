@@ -147,8 +147,8 @@ pub struct Flags {
     #[arg(long, value_name = "NAME")]
     pub validating_webhook_configuration: Vec<String>,
 
-    /// How long the certificate in that Secret is valid. It is renewed after two thirds of that; its CA is valid
-    /// four times as long, and renewed after half of that.
+    /// How long the next certificate in that Secret will be valid. It is renewed after two thirds of that; its CA is
+    /// valid four times as long, and renewed after half of that.
     #[arg(long, value_name = "DURATION", default_value = "2160h", value_parser = duration)]
     pub webhook_cert_validity: Duration,
 

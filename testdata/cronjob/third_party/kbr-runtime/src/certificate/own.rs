@@ -284,7 +284,7 @@ impl Own {
         let secret = &self.secret;
         match cause {
             Cause::First => tracing::info!(secret, "made a CA and a certificate for webhooks"),
-            Cause::Renewal(what) => tracing::info!(secret, "made {what} for webhooks in time"),
+            Cause::Renewal(what) => tracing::info!(secret, "made {what} for webhooks"),
             Cause::Fault(reason) => {
                 let reason = if is_new { "it was deleted" } else { &reason };
                 tracing::warn!(secret, reason, "replaced the certificates for webhooks");
