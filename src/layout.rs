@@ -33,7 +33,7 @@ pub const NAMESPACE_REPLACEMENTS: &str = "config/default/namespace_replacements.
 pub const RBAC: &str = "config/rbac/";
 pub const MANAGER_ROLE: &str = "config/rbac/role.yaml";
 /// The roles for certificates that the manager makes itself.
-pub const CERTIFICATES_ROLE: &str = "config/rbac/certificates_role.yaml";
+pub const CERTIFICATES_ROLE: &str = "config/webhook/certificates_role.yaml";
 /// Only in a project that watches the cluster; otherwise each role is written with its binding.
 pub const ROLE_BINDING: &str = "config/rbac/role_binding.yaml";
 /// Metrics of the project's objects, for kube-state-metrics.

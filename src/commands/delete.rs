@@ -122,7 +122,7 @@ fn unneeded(
     if unneeded.has_line(layout::WEBHOOK_KUSTOMIZATION, WEBHOOK_MANIFESTS_LINE) {
         changes.extend(generated(layout::WEBHOOK_MANIFESTS, tree));
     }
-    if unneeded.has_line(layout::RBAC_KUSTOMIZATION, scaffold::CERTIFICATES_LINE) {
+    if unneeded.has_line(layout::WEBHOOK_KUSTOMIZATION, scaffold::CERTIFICATES_LINE) {
         changes.extend(generated(layout::CERTIFICATES_ROLE, tree));
     }
     (changes, unneeded.warnings())

@@ -21,7 +21,7 @@ use crate::commands::wanted::{Wanted, resources_of};
 use crate::layout;
 use crate::manifests::{self, MarkerError, Watched, code_marker, rbac, webhook};
 use crate::plan::{Change, is_generated};
-use crate::project::Project;
+use crate::project::{Certificates, Project};
 use crate::tree::Tree;
 use error::ManifestsError;
 
@@ -57,7 +57,8 @@ pub fn from_markers(project: &Project, tree: &Tree) -> Result<FromMarkers> {
         Ok(watched) => rbac::roles(&markers, &namespace, watched.as_ref()),
         Err(wrong) => Err(vec![wrong]),
     });
-    let webhooks = or_errors(webhook::configurations(&markers, project.certificates));
+    let is_injected = project.certificates == Certificates::CertManager;
+    let webhooks = or_errors(webhook::configurations(&markers, is_injected));
     errors.extend(grants::taken(tree, &markers, &roles));
     if errors.is_empty() {
         return Ok(FromMarkers {
@@ -171,12 +172,7 @@ fn orphan(removed: &str, tree: &Tree) -> Option<String> {
         let folder = kustomization.strip_suffix("kustomization.yaml")?;
         Some((kustomization, removed.strip_prefix(folder)?))
     };
-    let mut lists_files = [
-        layout::CRD_KUSTOMIZATION,
-        layout::RBAC_KUSTOMIZATION,
-        layout::WEBHOOK_KUSTOMIZATION,
-    ]
-    .into_iter();
+    let mut lists_files = [layout::CRD_KUSTOMIZATION, layout::WEBHOOK_KUSTOMIZATION].into_iter();
     let (kustomization, name) = lists_files.find_map(listed)?;
     lists(tree.text(kustomization)?, name)
         .then(|| format!("`{kustomization}` still lists `{name}`: remove that line"))

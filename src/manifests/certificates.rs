@@ -6,22 +6,18 @@
 use serde_json::{Value, json};
 
 use crate::names::objects::{CERTIFICATES_ROLE, CERTIFICATES_SECRET, MANAGER, NAMESPACE, deployed};
-use crate::project::{Certificates, Project};
 
 use super::generated;
 
 const RBAC: &str = "rbac.authorization.k8s.io";
 
-/// The text of `config/rbac/certificates_role.yaml`, from the webhook configurations and the names of the CRDs that the
-/// API server calls webhooks for; `None` if there are no such webhooks, or somebody else makes the certificates.
-pub fn roles(project: &Project, configurations: &[Value], crds: &[String]) -> Option<String> {
-    // The scaffold of a webhook deploys the file.
-    let has_webhooks = project.resources.iter().any(|it| it.webhooks.is_some());
-    let is_called = !configurations.is_empty() || !crds.is_empty();
-    if !has_webhooks || !is_called || project.certificates != Certificates::SelfManaged {
+/// The text of `config/webhook/certificates_role.yaml`, from the webhook configurations and the names of the CRDs that the
+/// API server calls webhooks for; `None` if there are none.
+pub fn roles(project: &str, configurations: &[Value], crds: &[String]) -> Option<String> {
+    if configurations.is_empty() && crds.is_empty() {
         return None;
     }
-    let name = |name: &str| deployed(project.project_name.as_str(), name);
+    let name = |name: &str| deployed(project, name);
     let rule = |group: &str, resource: &str, names: &[String], verbs: &[&str]| {
         json!({
             "apiGroups": [group], "resourceNames": names, "resources": [resource], "verbs": verbs,

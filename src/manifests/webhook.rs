@@ -14,15 +14,15 @@ mod tests;
 use serde_json::{Value, json};
 
 use crate::names::objects;
-use crate::project::Certificates;
 
 use self::parse::Webhook;
 use super::code_marker::{CodeMarker, Location, MarkerError, MarkerKind, parse_all};
 
-/// The documents of `config/webhook/manifests.yaml`; none if there is no webhook.
+/// The documents of `config/webhook/manifests.yaml`; none if there is no webhook. `is_injected` says whether
+/// cert-manager writes its CA into them.
 pub fn configurations(
     markers: &[CodeMarker],
-    certificates: Certificates,
+    is_injected: bool,
 ) -> Result<Vec<Value>, Vec<MarkerError>> {
     let mut errors = Vec::new();
     let mut webhooks = parse_all(markers, MarkerKind::Webhook, Webhook::parse, &mut errors);
@@ -37,7 +37,7 @@ pub fn configurations(
         let names: Vec<_> = of_kind.map(|(at, (_, name))| (at, name)).collect();
         errors.extend(conflicts(&own, &names));
         if !own.is_empty() {
-            documents.push(document(is_mutating, names.first(), &own, certificates));
+            documents.push(document(is_mutating, names.first(), &own, is_injected));
         }
     }
     match errors.is_empty() {
@@ -80,7 +80,7 @@ fn document(
     is_mutating: bool,
     typed: Option<&(&Location, String)>,
     webhooks: &[(&Location, Webhook)],
-    certificates: Certificates,
+    is_injected: bool,
 ) -> Value {
     let (way, default_name) = match is_mutating {
         true => ("Mutating", objects::MUTATING_CONFIGURATION),
@@ -89,13 +89,10 @@ fn document(
     let name = typed.map_or(default_name, |(_, typed)| typed);
     let certificate = format!("{}/{}", objects::NAMESPACE, objects::SERVING_CERTIFICATE);
     let is_served = webhooks.iter().any(|(_, webhook)| !webhook.has_url);
-    let metadata = match certificates {
-        Certificates::SelfManaged => json!({"name": name}),
-        Certificates::CertManager if !is_served => json!({"name": name}),
+    let metadata = match is_injected && is_served {
         // cert-manager writes its CA into each webhook.
-        Certificates::CertManager => {
-            json!({"annotations": {(objects::CA_ANNOTATION): certificate}, "name": name})
-        }
+        true => json!({"annotations": {(objects::CA_ANNOTATION): certificate}, "name": name}),
+        false => json!({"name": name}),
     };
     let documents = webhooks.iter().map(|(_, webhook)| &webhook.document);
     json!({

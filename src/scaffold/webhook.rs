@@ -166,8 +166,8 @@ fn of_project(project: &Project, context: &ResourceContext) -> Vec<Part> {
     match project.certificates {
         // `kbr manifests` writes the file.
         Certificates::SelfManaged => parts.push(Part::line(
-            layout::RBAC_KUSTOMIZATION,
-            ScaffoldMarker::RbacResources,
+            layout::WEBHOOK_KUSTOMIZATION,
+            ScaffoldMarker::WebhookResources,
             CERTIFICATES_LINE,
         )),
         Certificates::CertManager => {

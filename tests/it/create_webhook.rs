@@ -76,7 +76,6 @@ fn the_first_webhooks_are_wired_in_everywhere() {
         [
             "config/default/kustomization.yaml",
             "config/network-policy/kustomization.yaml",
-            "config/rbac/kustomization.yaml",
             "src/lib.rs",
             "src/webhook.rs",
             "tests/it/main.rs",
@@ -91,7 +90,10 @@ fn the_first_webhooks_are_wired_in_everywhere() {
         ("src/lib.rs", "webhook::v1::cronjob_validator::register,"),
         ("tests/it/main.rs", "mod cronjob_v1_defaulter;"),
         ("tests/it/main.rs", "mod cronjob_v1_validator;"),
-        ("config/rbac/kustomization.yaml", "- certificates_role.yaml"),
+        (
+            "config/webhook/kustomization.yaml",
+            "- certificates_role.yaml",
+        ),
         (
             "config/network-policy/kustomization.yaml",
             "- allow-webhook-traffic.yaml",

@@ -22,7 +22,7 @@ pub fn plan(project: &Project, certificates: Certificates, tree: &Tree) -> Wante
     let mut changes = added(&after, &scaffold::of(project), &[], false);
     let unneeded = Unneeded::of(project, &after, tree, false);
     changes.extend(unneeded.changes(&mut after));
-    if unneeded.has_line(layout::RBAC_KUSTOMIZATION, scaffold::CERTIFICATES_LINE) {
+    if unneeded.has_line(layout::WEBHOOK_KUSTOMIZATION, scaffold::CERTIFICATES_LINE) {
         changes.extend(generated(layout::CERTIFICATES_ROLE, tree));
     }
     changes.extend(rewritten(project, &after, tree));

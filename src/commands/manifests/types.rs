@@ -7,7 +7,7 @@ use crate::error::quoted;
 use crate::layout;
 use crate::manifests::crd::{self, CrdDocument};
 use crate::manifests::{self, certificates, state_metrics};
-use crate::project::Project;
+use crate::project::{Certificates, Project};
 use crate::tree::Tree;
 
 /// Path and text of each file that is generated from the types: the CRDs, and related files. The warnings about CRDs
@@ -29,10 +29,11 @@ pub fn from_types(
     let (mut files, mut of_changes, mut of_sizes) = (Vec::new(), Vec::new(), Vec::new());
     let mut any_changed = false;
     let mut converted = Vec::new();
+    let is_injected = project.certificates == Certificates::CertManager;
     for mut crd in documents {
         if project.hub(&crd.group, &crd.kind).is_some() {
             let name = project.project_name.as_str();
-            crd::conversion::add(&mut crd.document, name, project.certificates);
+            crd::conversion::add(&mut crd.document, name, is_injected);
             converted.push(format!("{}.{}", crd.plural, crd.group));
         }
         let file = layout::crd_file(&crd.group, &crd.plural);
@@ -48,8 +49,15 @@ pub fn from_types(
         files.push((path, text));
     }
     of_sizes.extend(crd::size::too_large_for_helm(&files));
-    let roles = certificates::roles(project, configurations, &converted);
-    files.extend(roles.map(|text| (layout::CERTIFICATES_ROLE.to_owned(), text)));
+    // The scaffold of a webhook deploys the file.
+    let has_webhooks = project.resources.iter().any(|it| it.webhooks.is_some());
+    let roles = (has_webhooks && !is_injected)
+        .then(|| certificates::roles(project.project_name.as_str(), configurations, &converted));
+    files.extend(
+        roles
+            .flatten()
+            .map(|text| (layout::CERTIFICATES_ROLE.to_owned(), text)),
+    );
     files.extend(state_metrics.map(|text| (layout::STATE_METRICS.to_owned(), text)));
     let shown = types.remarks.iter().filter(|_| any_changed);
     let remarks = shown.map(|it| format!("{}:{}: {}", it.path, it.line, it.text));

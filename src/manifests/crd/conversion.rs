@@ -6,13 +6,13 @@
 use serde_json::{Value, json};
 
 use crate::names::objects::{self, deployed};
-use crate::project::Certificates;
 
 /// Path under which the operator serves every conversion.
 const PATH: &str = "/convert";
 
-/// Makes the API server call the project's operator for each conversion of this CRD's kind.
-pub fn add(crd: &mut Value, project: &str, certificates: Certificates) {
+/// Makes the API server call the project's operator for each conversion of this CRD's kind. `is_injected` says
+/// whether cert-manager writes its CA there.
+pub fn add(crd: &mut Value, project: &str, is_injected: bool) {
     let namespace = deployed(project, objects::NAMESPACE);
     let service = json!({
         "name": deployed(project, objects::WEBHOOK_SERVICE),
@@ -26,12 +26,12 @@ pub fn add(crd: &mut Value, project: &str, certificates: Certificates) {
             "conversionReviewVersions": ["v1"],
         },
     });
-    match certificates {
-        Certificates::SelfManaged => {
+    match is_injected {
+        false => {
             let [label, value] = objects::CONVERTED_LABEL;
             crd["metadata"]["labels"][label] = json!(value);
         }
-        Certificates::CertManager => {
+        true => {
             let certificate = deployed(project, objects::SERVING_CERTIFICATE);
             crd["metadata"]["annotations"][objects::CA_ANNOTATION] =
                 json!(format!("{namespace}/{certificate}"));
@@ -52,7 +52,7 @@ mod tests {
     fn the_stanza_names_the_deployed_objects() {
         let mut crd =
             json!({"metadata": {"name": "foos.example.com"}, "spec": {"group": "example.com"}});
-        add(&mut crd, "own", Certificates::CertManager);
+        add(&mut crd, "own", true);
         let expected = json!({
             "metadata": {
                 "annotations": {"cert-manager.io/inject-ca-from": "own-system/own-serving-cert"},
@@ -76,7 +76,7 @@ mod tests {
         assert_eq!(crd.to_string(), expected.to_string(), "keys are sorted");
 
         let mut crd = json!({"metadata": {"name": "foos.example.com"}, "spec": {}});
-        add(&mut crd, "own", Certificates::SelfManaged);
+        add(&mut crd, "own", false);
         let expected = json!({
             "labels": {"app.kubernetes.io/component": "webhook"},
             "name": "foos.example.com",

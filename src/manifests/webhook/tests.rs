@@ -4,8 +4,6 @@ mod refused;
 
 use proptest::prelude::*;
 
-use crate::project::Certificates;
-
 use super::super::code_marker::read;
 use super::*;
 
@@ -15,7 +13,7 @@ const RULE: &str = "groups=batch,resources=jobs,verbs=create,versions=v1";
 fn documents_of(source: &str) -> Result<Vec<Value>, Vec<String>> {
     let (markers, errors) = read("src/a.rs", source);
     assert_eq!(errors, [], "{source}");
-    configurations(&markers, Certificates::CertManager).map_err(|errors| {
+    configurations(&markers, true).map_err(|errors| {
         let show = |error: &MarkerError| format!("{error}; {}", error.help);
         errors.iter().map(show).collect()
     })
@@ -276,10 +274,10 @@ proptest! {
     ) {
         let source = format!("// +kbr:webhook:mutating=true,{name}={value},failurePolicy=fail");
         let (markers, _) = read("src/a.rs", &source);
-        let _ = configurations(&markers, Certificates::CertManager);
+        let _ = configurations(&markers, true);
         let all = format!("// +kbr:webhook:mutating=true,name=a.b.c,path=/x,{RULE}")
             .replace(&format!("{name}="), &format!("{name}={value}"));
         let (markers, _) = read("src/a.rs", &all);
-        let _ = configurations(&markers, Certificates::CertManager);
+        let _ = configurations(&markers, true);
     }
 }

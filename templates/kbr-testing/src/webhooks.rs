@@ -167,7 +167,7 @@ impl Manifests {
         Err(format!(
             "needs the CA of the manager, which may not write it there: no role that is bound to it allows \
              `update` of the {resource} `{name}`.\n\
-             Run `kbr manifests`; names in config/rbac/certificates_role.yaml begin with the project's name, so \
+             Run `kbr manifests`; names in config/webhook/certificates_role.yaml begin with the project's name, so \
              `namePrefix` of config/default/kustomization.yaml must too"
         ))
     }

@@ -810,5 +810,18 @@ fn a_maker_of_certificates_that_is_unknown() {
     let sandbox = Sandbox::with_project();
     bad_value(&sandbox, "edit --certificates vault");
     misused(&sandbox, "edit --certificates self-managed --multigroup");
-    told(str![[r#""#]]);
+    told(str![[r#"
+$ kbr init --domain example.com --certificates=vault
+error: invalid value 'vault' for '--certificates <WHO>'
+  [possible values: self-managed, cert-manager]
+
+$ kbr edit --certificates=vault
+error: invalid value 'vault' for '--certificates <WHO>'
+  [possible values: self-managed, cert-manager]
+
+$ kbr edit --certificates self-managed --multigroup
+error: the argument '--certificates <WHO>' cannot be used with '--multigroup [<BOOL>]'
+
+Usage: kbr edit --certificates <WHO>
+"#]]);
 }
