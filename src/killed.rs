@@ -250,9 +250,7 @@ killed! {
         "create api --kind Foo --force", &[INIT, API], &[("src/controller/foo_controller.rs", "mine")]
     );
     create_webhook_is_finished: Case::new(WEBHOOK, &[INIT, API], &[]);
-    a_webhook_for_pods_is_finished: Case::new(
-        "create webhook --group core --version v1 --kind Pod --defaulting", &[INIT], &[]
-    );
+    a_webhook_for_pods_is_finished: Case::new("create webhook --group core --version v1 --kind Pod --defaulting", &[INIT], &[]);
     a_type_of_another_operator_is_finished: Case::new(
         "create api --group cert-manager.io --version v1 --kind Certificate \
          --external-api-path cert_manager::v1::Certificate --external-api-crd crds.yaml",

@@ -26,157 +26,158 @@ pub struct Setting {
     schema: Value,
 }
 
+const BOOLEAN: &str = r#"{ "type": "boolean" }"#;
+const TEXT: &str = r#"{ "type": "string" }"#;
+const TEXTS: &str = r#"{ "type": "array", "items": { "type": "string" } }"#;
+const PAIRS: &str = r#"{ "type": "object", "additionalProperties": { "type": "string" } }"#;
+const MAP: &str = r#"{ "type": "object" }"#;
+const MAPS: &str = r#"{ "type": "array", "items": { "type": "object" } }"#;
+const NAMED: &str = r#"{ "type": "array", "items": { "type": "object", "required": ["name"] } }"#;
+
+/// Key, schema and comment of each value, in the order of `values.yaml`.
+const TABLE: [(&str, &str, &str); 21] = [
+    (
+        "replicas",
+        r#"{ "type": "integer", "minimum": 0 }"#,
+        "How many managers run: one of them leads, the others are on standby.",
+    ),
+    (
+        "image.repository",
+        r#"{ "type": "string", "minLength": 1 }"#,
+        "The image of the manager, without its tag.",
+    ),
+    (
+        "image.tag",
+        TEXT,
+        "The tag. If it is empty, the appVersion of the chart.",
+    ),
+    (
+        "image.pullPolicy",
+        r#"{ "enum": ["Always", "IfNotPresent", "Never"] }"#,
+        "When nodes pull the image: Always, IfNotPresent or Never.",
+    ),
+    (
+        "imagePullSecrets",
+        NAMED,
+        "The Secrets with which nodes pull the image, such as `[{name: registry}]`.",
+    ),
+    (
+        "extraArgs",
+        TEXTS,
+        "More flags of the manager, such as `[--log-level=debug]`.",
+    ),
+    (
+        "extraEnv",
+        NAMED,
+        "More environment variables of the manager, such as `[{name: A, value: b}]`.",
+    ),
+    (
+        "resources",
+        MAP,
+        "What the manager requests of a node, and its limits.",
+    ),
+    (
+        "nodeSelector",
+        PAIRS,
+        "The labels of the nodes that managers run on.",
+    ),
+    (
+        "tolerations",
+        MAPS,
+        "The taints of nodes that managers tolerate.",
+    ),
+    (
+        "affinity",
+        MAP,
+        "Which nodes and pods managers run near to, or far from.",
+    ),
+    (
+        "serviceAccount.annotations",
+        PAIRS,
+        "Annotations of the ServiceAccount of the manager, such as the role of a cloud.",
+    ),
+    (
+        CRDS,
+        BOOLEAN,
+        "Whether the chart contains the CRDs. A second release in the cluster must not.",
+    ),
+    (
+        KEEP_CRDS,
+        BOOLEAN,
+        "Whether the CRDs stay when the release is uninstalled. Without them, all their objects are deleted.",
+    ),
+    (
+        METRICS,
+        BOOLEAN,
+        "Whether the manager serves metrics, over HTTPS, to clients whose role allows it.",
+    ),
+    (
+        PROMETHEUS,
+        BOOLEAN,
+        "Whether the Prometheus Operator collects the metrics: a ServiceMonitor, whose CRD must exist.",
+    ),
+    (
+        NETWORK_POLICY,
+        BOOLEAN,
+        "Whether NetworkPolicies restrict who reaches the managers: namespaces with the label\n\
+         `metrics: enabled` reach the metrics.",
+    ),
+    (
+        CERT_MANAGER,
+        BOOLEAN,
+        "Whether cert-manager, which must be installed, issues the certificates. Otherwise create the Secrets\n\
+         that the Deployment mounts, and set `webhook.caBundle`.",
+    ),
+    (
+        CA_BUNDLE,
+        TEXT,
+        "The CA with which the API server verifies the webhooks, as PEM in base64. Leave it empty with cert-manager.",
+    ),
+    (
+        "nameOverride",
+        TEXT,
+        "Replaces the name of the chart in labels and in the names of objects.",
+    ),
+    (
+        "fullnameOverride",
+        TEXT,
+        "The beginning of the names of all objects. If it is empty: the release and the chart.",
+    ),
+];
+
 /// The values of a chart whose templates use the switches `used`.
 pub fn all(settings: &Settings, used: &BTreeSet<&'static str>, is_monitored: bool) -> Vec<Setting> {
-    let text = || json!({ "type": "string" });
-    let switch = || json!({ "type": "boolean" });
-    let map = || json!({ "type": "object" });
-    let texts = || json!({ "type": "object", "additionalProperties": { "type": "string" } });
-    let named = || json!({ "type": "array", "items": { "type": "object", "required": ["name"] } });
-    let setting = |key, comment, default, schema| Setting {
-        key,
-        comment,
-        default,
-        schema,
-    };
-    let all = vec![
-        setting(
-            "replicas",
-            "How many managers run: one of them leads, the others are on standby.",
-            settings.replicas.clone(),
-            json!({ "type": "integer", "minimum": 0 }),
-        ),
-        setting(
-            "image.repository",
-            "The image of the manager, without its tag.",
-            settings.repository.clone().into(),
-            json!({ "type": "string", "minLength": 1 }),
-        ),
-        setting(
-            "image.tag",
-            "The tag. If it is empty, the appVersion of the chart.",
-            "".into(),
-            text(),
-        ),
-        setting(
-            "image.pullPolicy",
-            "When nodes pull the image: Always, IfNotPresent or Never.",
-            settings.pull_policy.clone().into(),
-            json!({ "enum": ["Always", "IfNotPresent", "Never"] }),
-        ),
-        setting(
-            "imagePullSecrets",
-            "The Secrets with which nodes pull the image, such as `[{name: registry}]`.",
-            settings.pull_secrets.clone(),
-            named(),
-        ),
-        setting(
-            "extraArgs",
-            "More flags of the manager, such as `[--log-level=debug]`.",
-            json!([]),
-            json!({ "type": "array", "items": { "type": "string" } }),
-        ),
-        setting(
-            "extraEnv",
-            "More environment variables of the manager, such as `[{name: A, value: b}]`.",
-            json!([]),
-            named(),
-        ),
-        setting(
-            "resources",
-            "What the manager requests of a node, and its limits.",
-            settings.resources.clone(),
-            map(),
-        ),
-        setting(
-            "nodeSelector",
-            "The labels of the nodes that managers run on.",
-            settings.node_selector.clone(),
-            texts(),
-        ),
-        setting(
-            "tolerations",
-            "The taints of nodes that managers tolerate.",
-            settings.tolerations.clone(),
-            json!({ "type": "array", "items": { "type": "object" } }),
-        ),
-        setting(
-            "affinity",
-            "Which nodes and pods managers run near to, or far from.",
-            settings.affinity.clone(),
-            map(),
-        ),
-        setting(
-            "serviceAccount.annotations",
-            "Annotations of the ServiceAccount of the manager, such as the role of a cloud.",
-            settings.account_annotations.clone(),
-            texts(),
-        ),
-        setting(
-            CRDS,
-            "Whether the chart contains the CRDs. A second release in the cluster must not.",
-            true.into(),
-            switch(),
-        ),
-        setting(
-            KEEP_CRDS,
-            "Whether the CRDs stay when the release is uninstalled. Without them, all their objects are deleted.",
-            true.into(),
-            switch(),
-        ),
-        setting(
-            METRICS,
-            "Whether the manager serves metrics, over HTTPS, to clients whose role allows it.",
-            true.into(),
-            switch(),
-        ),
-        setting(
-            PROMETHEUS,
-            "Whether the Prometheus Operator collects the metrics: a ServiceMonitor, whose CRD must exist.",
-            is_monitored.into(),
-            switch(),
-        ),
-        setting(
-            NETWORK_POLICY,
-            "Whether NetworkPolicies restrict who reaches the managers: namespaces with the label\n\
-             `metrics: enabled` reach the metrics.",
-            true.into(),
-            switch(),
-        ),
-        setting(
-            CERT_MANAGER,
-            "Whether cert-manager, which must be installed, issues the certificates. Otherwise create the Secrets\n\
-             that the Deployment mounts, and set `webhook.caBundle`.",
-            true.into(),
-            switch(),
-        ),
-        setting(
-            CA_BUNDLE,
-            "The CA with which the API server verifies the webhooks, as PEM in base64. Leave it empty with cert-manager.",
-            "".into(),
-            text(),
-        ),
-        setting(
-            "nameOverride",
-            "Replaces the name of the chart in labels and in the names of objects.",
-            "".into(),
-            text(),
-        ),
-        setting(
-            "fullnameOverride",
-            "The beginning of the names of all objects. If it is empty: the release and the chart.",
-            "".into(),
-            text(),
-        ),
-    ];
-    let is_there = |setting: &Setting| match setting.key {
+    let is_there = |key: &str| match key {
         KEEP_CRDS => used.contains(CRDS),
         CRDS | METRICS | PROMETHEUS | NETWORK_POLICY | CERT_MANAGER | CA_BUNDLE => {
-            used.contains(setting.key)
+            used.contains(key)
         }
         _ => true,
     };
-    all.into_iter().filter(is_there).collect()
+    let default = |key: &str| match key {
+        "replicas" => settings.replicas.clone(),
+        "image.repository" => settings.repository.clone().into(),
+        "image.pullPolicy" => settings.pull_policy.clone().into(),
+        "imagePullSecrets" => settings.pull_secrets.clone(),
+        "extraArgs" | "extraEnv" => json!([]),
+        "resources" => settings.resources.clone(),
+        "nodeSelector" => settings.node_selector.clone(),
+        "tolerations" => settings.tolerations.clone(),
+        "affinity" => settings.affinity.clone(),
+        "serviceAccount.annotations" => settings.account_annotations.clone(),
+        PROMETHEUS => is_monitored.into(),
+        CRDS | KEEP_CRDS | METRICS | NETWORK_POLICY | CERT_MANAGER => true.into(),
+        _ => "".into(),
+    };
+    let settings = TABLE.into_iter().filter(|(key, ..)| is_there(key));
+    settings
+        .map(|(key, schema, comment)| Setting {
+            key,
+            comment,
+            default: default(key),
+            schema: serde_json::from_str(schema).unwrap_or_default(),
+        })
+        .collect()
 }
 
 /// The keys of a setting: its group, if it has one, and its own.

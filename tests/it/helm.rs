@@ -14,9 +14,12 @@ pub fn helm() -> &'static Path {
         let folder = folder.join("target/tools").join(VERSION);
         let binary = folder.join("helm");
         if !binary.exists() {
-            eprintln!("Building Helm {VERSION}: a few minutes, once");
             let built = Command::new("go")
-                .args(["install", &format!("helm.sh/helm/v3/cmd/helm@{VERSION}")])
+                .args([
+                    "install",
+                    "-v",
+                    &format!("helm.sh/helm/v3/cmd/helm@{VERSION}"),
+                ])
                 .env("GOBIN", &folder)
                 .stdin(Stdio::null())
                 .status();

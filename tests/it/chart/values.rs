@@ -257,9 +257,8 @@ const OF_NAMES: [&str; 2] = ["fullnameOverride", "nameOverride"];
 fn every_value_has_a_comment_a_type_and_a_test() {
     let chart = Chart::of("cronjob");
     let text = chart.project.read("dist/chart/values.yaml");
-    let mut lines = text.lines().peekable();
     let (mut group, mut keys, mut before) = (String::new(), BTreeSet::new(), "");
-    while let Some(line) = lines.next() {
+    for line in text.lines() {
         let key = line.trim().split(':').next().unwrap_or_default();
         let is_key = !key.starts_with('#') && !key.is_empty();
         let depth = line.len() - line.trim_start().len();
