@@ -29,11 +29,14 @@ impl Selector {
         ];
         let mut selector = Self::default();
         for (key, value) in value.as_object().into_iter().flatten() {
+            // kustomize reads these texts as regular expressions.
+            let is_plain =
+                |text: &str| !text.contains(['*', '|', '^', '$', '(', '[', '+', '?', '!']);
             match value {
-                Value::String(text) if KEYS.contains(&key.as_str()) => {
+                Value::String(text) if KEYS.contains(&key.as_str()) && is_plain(text) => {
                     selector.fields.push((key.clone(), text.clone()));
                 }
-                _ => return Err(unknown(path, key)),
+                _ => return Err(unknown(path, &format!("{key}: {value}"))),
             }
         }
         Ok(selector)
@@ -90,9 +93,8 @@ pub fn apply(entry: &Value, path: &str, objects: &mut [Object]) -> Result<(), Ch
     let copied = part(&copied, &options.unwrap_or_default());
     for target in list_of(entry, "targets") {
         let selector = Selector::read(&target["select"], path)?;
-        if target.get("reject").is_some() {
-            return Err(unknown(path, "reject"));
-        }
+        known(target, &["select", "fieldPaths", "options"], path)?;
+        known(&target["options"], &["delimiter", "index"], path)?;
         for object in objects.iter_mut().filter(|object| selector.fits(object)) {
             for field in texts_of(target, "fieldPaths") {
                 at(&mut object.value, &steps(field), &mut |value| {
@@ -102,6 +104,15 @@ pub fn apply(entry: &Value, path: &str, objects: &mut [Object]) -> Result<(), Ch
         }
     }
     Ok(())
+}
+
+/// Refuses keys of a map that are not `keys`.
+fn known(map: &Value, keys: &[&str], path: &str) -> Result<(), ChartError> {
+    let mut names = map.as_object().into_iter().flatten().map(|(key, _)| key);
+    match names.find(|name| !keys.contains(&name.as_str())) {
+        Some(name) => Err(unknown(path, name)),
+        None => Ok(()),
+    }
 }
 
 /// The delimiter and the index of options for a part of a text.

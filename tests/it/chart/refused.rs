@@ -81,6 +81,30 @@ fn a_part_of_kustomize_that_kbr_does_not_know_is_refused() {
     let project = project();
     project.edit(DEFAULT, "includeSelectors: false", "includeSelectors: true");
     refuse(&project, &["`labels.includeSelectors`"]);
+    for (from, to, what) in [
+        (
+            "{kind: Deployment, name: controller-manager}",
+            "{kind: Deployment, name: .*}",
+            "`name: \".*\"`",
+        ),
+        (
+            "{kind: Deployment, name: controller-manager}",
+            "{kind: Deployment, uid: a}",
+            "`uid: \"a\"`",
+        ),
+    ] {
+        let project = self::project();
+        project.edit(DEFAULT, from, to);
+        refuse(&project, &[what]);
+    }
+    let project = self::project();
+    let replacements = "config/default/leader_election_replacements.yaml";
+    project.edit(
+        replacements,
+        "    - metadata.name\n",
+        "    - metadata.name\n    options:\n      create: true\n",
+    );
+    refuse(&project, &[replacements, "`create`"]);
 }
 
 #[test]
