@@ -73,6 +73,7 @@ impl<'a> Build<'a> {
         let own_namespace = project.project_name.namespace();
         build.names(&own_namespace);
         build.lease(project);
+        references::mark_granted(&mut build.objects, project.project_name.as_str());
         let replacements = std::mem::take(&mut build.replacements);
         for (path, entry) in &replacements {
             replacement::apply(entry, path, &mut build.objects)?;
@@ -148,6 +149,14 @@ impl<'a> Build<'a> {
 
     fn resource(&mut self, path: &str, by: &str) -> Result<(), ChartError> {
         for value in self.documents(path, by)? {
+            let is_map = |pointer| value.pointer(pointer).is_none_or(Value::is_object);
+            let places = ["", "/metadata/annotations", "/metadata/labels", "/spec"];
+            if !value["metadata"].is_object() || !places.into_iter().all(is_map) {
+                return Err(ChartError::Unreadable {
+                    path: path.to_owned(),
+                    reason: "it has something that is no object of Kubernetes".to_owned(),
+                });
+            }
             let metadata = |key| text_of(&value["metadata"], key).to_owned();
             self.objects.push(Object {
                 file: path.to_owned(),
@@ -275,10 +284,7 @@ impl<'a> Build<'a> {
                 continue;
             };
             let containers = containers.as_array_mut().into_iter().flatten();
-            for variable in containers
-                .filter_map(|it| it["env"].as_array_mut())
-                .flatten()
-            {
+            for variable in containers.flat_map(|it| replacement::items(it, "env")) {
                 if variable["value"] == lease.as_str() {
                     variable["value"] = marked.clone().into();
                 }

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde_json::{Map, Value, json};
 
 use super::build::Object;
+use super::replacement::items;
 use super::text::{self, INDENT};
 use super::values;
 use crate::layout;
@@ -90,10 +91,10 @@ fn converted_object(object: Object, project: &str, used: &mut BTreeSet<&'static 
         selectors(&mut value, project);
     }
     if is_webhook {
-        let webhooks = value["webhooks"].as_array_mut().into_iter().flatten();
-        for webhook in webhooks {
+        let clients = items(&mut value, "webhooks").filter_map(|it| it.get_mut("clientConfig"));
+        for client in clients {
             used.insert(values::CA_BUNDLE);
-            ca_bundle(&mut webhook["clientConfig"]);
+            ca_bundle(client);
         }
     }
     if let Some(client) = value.pointer_mut("/spec/conversion/webhook/clientConfig") {
@@ -183,5 +184,7 @@ fn ca_bundle(client: &mut Value) {
         "{{{{- with .Values.{} }}}}\ncaBundle: {{{{ . | quote }}}}\n{{{{- end }}}}",
         values::CA_BUNDLE
     );
-    client[text::lines(&bundle)] = Value::Null;
+    if let Value::Object(client) = client {
+        client.insert(text::lines(&bundle), Value::Null);
+    }
 }

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::build::Object;
 use super::error::ChartError;
-use super::replacement::{CONTAINERS, split_image};
+use super::replacement::{CONTAINERS, items, split_image};
 use super::text::{self, INDENT};
 use super::values::METRICS;
 use crate::manifests::json::text_of;
@@ -34,12 +34,16 @@ pub fn convert(objects: &mut [Object], project: &str) -> Result<Settings, ChartE
     });
     let deployment = find(objects, "Deployment").ok_or(ChartError::NoManager)?;
     let deployment = &mut deployment.value;
+    let pod = deployment.pointer("/spec/template/spec");
+    if !pod.is_some_and(Value::is_object) {
+        return Err(ChartError::NoManager);
+    }
     let inline = |key: &str, value| (key.to_owned(), text::inline(value));
     let entry = inline("replicas", "{{ .Values.replicas }}");
     let replicas = exchanged(&mut deployment["spec"], "replicas", json!(1), entry);
 
     let pod = &mut deployment["spec"]["template"]["spec"];
-    metrics(&mut pod["volumes"], "name");
+    metrics(pod, "volumes", "name");
     let mut pod_setting = |key: &str, default| exchanged(pod, key, default, with(key, key));
     let affinity = pod_setting("affinity", json!({}));
     let pull_secrets = pod_setting("imagePullSecrets", json!([]));
@@ -64,9 +68,9 @@ pub fn convert(objects: &mut [Object], project: &str) -> Result<Settings, ChartE
         json!({}),
         with("resources", "resources"),
     );
-    metrics(&mut manager["args"], "");
-    metrics(&mut manager["ports"], "name");
-    metrics(&mut manager["volumeMounts"], "name");
+    metrics(manager, "args", "");
+    metrics(manager, "ports", "name");
+    metrics(manager, "volumeMounts", "name");
     for (key, value) in [("args", "extraArgs"), ("env", "extraEnv")] {
         let items = format!(
             "{{{{- with .Values.{value} }}}}\n{{{{- toYaml . | nindent {INDENT} }}}}\n{{{{- end }}}}"
@@ -126,14 +130,15 @@ fn with(value: &str, key: &str) -> (String, Value) {
     (lines, Value::Null)
 }
 
-/// Makes the items that are about metrics depend on the value; `key` is the key of their names, if they are maps.
-fn metrics(list: &mut Value, key: &str) {
+/// Makes the items of a list that are about metrics depend on the value; `key` is the key of their names, if they are
+/// maps.
+fn metrics(of: &mut Value, list: &str, key: &str) {
     let is_about = |item: &Value| {
         let name = item.as_str().or_else(|| item[key].as_str());
         let name = name.map(|name| name.trim_start_matches('-'));
         name.is_some_and(|name| name == "metrics" || name.starts_with("metrics-"))
     };
-    for item in list.as_array_mut().into_iter().flatten() {
+    for item in items(of, list) {
         if is_about(item) {
             *item = text::when(&format!(".Values.{METRICS}"), &json!([item])).into();
         }

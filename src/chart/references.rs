@@ -6,6 +6,7 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::build::Object;
+use super::replacement::{CONTAINERS, items};
 use super::text;
 
 /// An entry of `nameReference` in a file of `configurations`.
@@ -90,6 +91,46 @@ pub fn mark(
         // Schemas have fields of these names too.
         if kind != "CustomResourceDefinition" {
             marker.visit("", &mut object.value);
+        }
+    }
+}
+
+/// Marks names that are spelled out as deployed, with the project's name: those in roles, and in the flags and
+/// variables of the manager if a role has them too. The objects need not exist yet: the manager may create them.
+pub fn mark_granted(objects: &mut [Object], project: &str) {
+    let prefix = format!("{project}-");
+    let mut granted = BTreeSet::new();
+    for object in objects.iter_mut() {
+        let rules = items(&mut object.value, "rules");
+        for value in rules.flat_map(|rule| items(rule, "resourceNames")) {
+            let name = value.as_str().and_then(|name| name.strip_prefix(&prefix));
+            if let Some(name) = name.map(str::to_owned) {
+                *value = text::name(&name).into();
+                granted.insert(name);
+            }
+        }
+    }
+    let marked = |value: &str| {
+        let name = value.strip_prefix(&prefix)?;
+        granted.contains(name).then(|| text::name(name))
+    };
+    for object in objects {
+        let containers = object.value.pointer_mut(CONTAINERS);
+        let containers = containers.and_then(Value::as_array_mut);
+        for container in containers.into_iter().flatten() {
+            for argument in items(container, "args") {
+                let parts = argument.as_str().and_then(|text| text.split_once('='));
+                let new =
+                    parts.and_then(|(flag, value)| Some(format!("{flag}={}", marked(value)?)));
+                if let Some(new) = new {
+                    *argument = new.into();
+                }
+            }
+            for variable in items(container, "env") {
+                if let Some(name) = variable["value"].as_str().and_then(marked) {
+                    variable["value"] = name.into();
+                }
+            }
         }
     }
 }

@@ -9,6 +9,12 @@ use crate::manifests::json::{list_of, text_of, texts_of};
 /// The containers of a Deployment.
 pub const CONTAINERS: &str = "/spec/template/spec/containers";
 
+/// The items of a list, if it exists.
+pub fn items<'a>(of: &'a mut Value, key: &str) -> impl Iterator<Item = &'a mut Value> {
+    let list = of.get_mut(key).and_then(Value::as_array_mut);
+    list.into_iter().flatten()
+}
+
 /// Which objects a patch or a replacement is for.
 #[derive(Debug, Default)]
 pub struct Selector {
@@ -203,7 +209,7 @@ pub fn image(object: &mut Value, entry: &Value) {
     for container in containers.into_iter().flatten() {
         let image = text_of(container, "image").to_owned();
         let (name, tag) = split_image(&image);
-        if name != text_of(entry, "name") {
+        if name != text_of(entry, "name") || !container.is_object() {
             continue;
         }
         let name = entry["newName"].as_str().unwrap_or(name);

@@ -188,6 +188,17 @@ metadata:
   namespace: system
 data:
   text: \"{{ braces }} and ${VARIABLES}\"
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: Role
+metadata:
+  name: token-role
+  namespace: system
+rules:
+- apiGroups: [\"\"]
+  resources: [secrets]
+  resourceNames: [manager-token, shared]
+  verbs: [get]
 ";
     project.write("config/default/extra.yaml", extra);
     let manager = "config/manager/manager.yaml";
@@ -200,7 +211,7 @@ data:
     project.edit(
         manager,
         "        - --leader-elect\n",
-        "        - --leader-elect\n        - --log-level=debug\n",
+        "        - --leader-elect\n        - --log-level=debug\n        - --token=manager-token\n        - --user-agent=manager-agent\n",
     );
     project.write(
         "config/manager/kustomization.yaml",
@@ -241,6 +252,22 @@ data:
         assert_eq!(rendered.get(name), Some(object), "{name:?}");
     }
     assert_eq!(rendered.len(), built.len());
+
+    // A name that a role has is that of an object of the release, and no other word is.
+    let other = chart.rendered("x", "one", &[]);
+    let role = find(&other, "Role", "x-manager-token-role").expect("a Role");
+    assert_eq!(
+        role["rules"][0]["resourceNames"],
+        json!(["x-manager-token", "shared"])
+    );
+    let deployment = find(&other, "Deployment", "x-manager-controller-manager");
+    let args = deployment
+        .expect("a Deployment")
+        .pointer("/spec/template/spec/containers/0/args");
+    let args = args.expect("arguments").as_array().expect("a list");
+    for argument in ["--token=x-manager-token", "--user-agent=manager-agent"] {
+        assert!(args.contains(&json!(argument)), "no {argument} in {args:?}");
+    }
 }
 
 #[test]

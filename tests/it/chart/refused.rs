@@ -126,6 +126,20 @@ fn a_broken_config_is_refused() {
         &["`config/manager/pod_disruption_budget.yaml` is not what kustomize expects"],
     );
 
+    for text in [
+        "- a\n",
+        "kind: A\n",
+        "kind: A\nmetadata: {labels: [a]}\n",
+        "metadata: {}\nspec: a\n",
+    ] {
+        let no_object = project();
+        no_object.write("config/manager/pod_disruption_budget.yaml", text);
+        refuse(
+            &no_object,
+            &["pod_disruption_budget.yaml", "no object of Kubernetes"],
+        );
+    }
+
     let no_operation = project();
     no_operation.edit(
         "config/default/manager_metrics_patch.yaml",
