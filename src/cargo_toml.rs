@@ -36,6 +36,19 @@ impl fmt::Display for Manifest {
 }
 
 impl Manifest {
+    /// The version of the package, also if it is that of the workspace.
+    pub fn version(&self) -> Option<String> {
+        let own = self.0.get("package")?.get("version")?;
+        let inherited = || {
+            self.0
+                .get("workspace")?
+                .get("package")?
+                .get("version")?
+                .as_str()
+        };
+        own.as_str().or_else(inherited).map(str::to_owned)
+    }
+
     /// Removes these crates from the dependencies; returns whether there was one.
     pub fn remove(&mut self, crates: &[String]) -> bool {
         let Some(dependencies) = self.section_mut(DEPENDENCIES) else {

@@ -112,6 +112,8 @@ pub enum Command {
     Manifests(ManifestsArgs),
     /// Generate the API reference from the code: api/README.md
     Docs(DocsArgs),
+    /// Generate a Helm chart from config/: dist/chart
+    Chart(ChartArgs),
     /// Provide etcd, kube-apiserver and kubectl for tests
     #[command(subcommand)]
     Envtest(Envtest),
@@ -152,6 +154,7 @@ impl Command {
             Self::Update(_) => "update",
             Self::Manifests(_) => "manifests",
             Self::Docs(_) => "docs",
+            Self::Chart(_) => "chart",
             Self::Envtest(_) => "envtest",
             Self::Completion { .. } => "completion",
             Self::Man { .. } => "man",
@@ -170,7 +173,8 @@ impl Command {
             | Self::Rename(_)
             | Self::Update(_)
             | Self::Manifests(_)
-            | Self::Docs(_) => true,
+            | Self::Docs(_)
+            | Self::Chart(_) => true,
             Self::Envtest(_)
             | Self::Completion { .. }
             | Self::Man { .. }
@@ -383,6 +387,13 @@ pub struct ManifestsArgs {
 #[derive(Debug, Args)]
 pub struct DocsArgs {
     /// Write nothing; fail if the reference is out of date
+    #[arg(long)]
+    pub check: bool,
+}
+
+#[derive(Debug, Args)]
+pub struct ChartArgs {
+    /// Write nothing; fail if the chart is out of date
     #[arg(long)]
     pub check: bool,
 }

@@ -5,6 +5,7 @@
 
 mod against;
 pub mod beside;
+pub mod chart;
 mod compile;
 pub mod create_api;
 pub mod create_webhook;
@@ -20,6 +21,7 @@ pub mod init;
 mod initial;
 mod lines;
 pub mod manifests;
+mod merge;
 mod moves;
 mod reference;
 pub mod rename;
@@ -33,6 +35,7 @@ pub mod update;
 pub mod wanted;
 mod words;
 
+use crate::chart::ChartError;
 use crate::cli::{
     ApiArgs, Cli, Color, Command, Create, Delete, EditArgs, InitArgs, ManifestsArgs, Mode,
     UpdateArgs,
@@ -88,6 +91,7 @@ pub fn run(cli: Cli, report: &Report) -> Result<()> {
         Command::Update(args) => update(&args, &run),
         Command::Manifests(args) => manifests(&args, cli.color, &run),
         Command::Docs(_) => docs(cli.color, &run),
+        Command::Chart(_) => chart(&run),
         Command::Envtest(args) => envtest::run(root, &args, report),
         Command::Completion { shell } => {
             report.output(completion::script(shell));
@@ -204,6 +208,18 @@ fn docs(color: Color, run: &Run) -> Result<()> {
     let mut wanted = docs::plan(&compiled.types, &compiled.tree);
     wanted.warnings.extend(compiled.warning);
     run.end(&compiled.tree, wanted)
+}
+
+fn chart(run: &Run) -> Result<()> {
+    let root = &run.root;
+    let (project, tree) = load(root, Project::parse)?;
+    let earlier = |path: &str, fits: &dyn Fn(&str) -> bool| git::earlier(root, path, fits);
+    let planned = chart::plan(project, &tree, &earlier)?;
+    run.end(&tree, planned.wanted)?;
+    match planned.conflicts {
+        files if files.is_empty() => Ok(()),
+        files => Err(ChartError::Conflict { files }.into()),
+    }
 }
 
 fn init(args: &InitArgs, run: &Run) -> Result<()> {

@@ -51,6 +51,7 @@ chapters! {
     "namespaces" namespaces,
     "multigroup" multigroup,
     "deploying" deploying,
+    "charts" charts,
     "metrics" metrics,
     "deleting" deleting,
     "renaming" renaming,

@@ -17,6 +17,10 @@ pub const API_REFERENCE: &str = "api/README.md";
 pub const CRDGEN: &str = "api/src/bin/crdgen.rs";
 pub const CONTROLLERS: &str = "src/controller.rs";
 pub const LIB: &str = "src/lib.rs";
+/// The Helm chart.
+pub const CHART: &str = "dist/chart/";
+/// Folder of everything that kustomize builds.
+pub const CONFIG: &str = "config/";
 pub const CRD_BASES: &str = "config/crd/bases/";
 /// Intended breaking changes of CRDs, each with its reason.
 pub const ALLOWED_BREAKS: &str = "config/crd/allowed-breaks.yaml";
@@ -25,6 +29,8 @@ pub const STORAGE_MIGRATION: &str = "config/storage-migration/";
 pub const CRD_KUSTOMIZATION: &str = "config/crd/kustomization.yaml";
 pub const DEFAULT_KUSTOMIZATION: &str = "config/default/kustomization.yaml";
 pub const NETWORK_POLICY_KUSTOMIZATION: &str = "config/network-policy/kustomization.yaml";
+/// Folder of the ServiceMonitor.
+pub const PROMETHEUS: &str = "config/prometheus";
 pub const RBAC_KUSTOMIZATION: &str = "config/rbac/kustomization.yaml";
 pub const MANAGER: &str = "config/manager/manager.yaml";
 /// Only in a project that watches namespaces.

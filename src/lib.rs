@@ -78,6 +78,13 @@
 //! With `--against`, [`manifests::compat`] compares the CRDs with those of an earlier commit, which git
 //! provides through [`toolchain`]. Its table of changes, `changes.yaml`, is tested with an API server too.
 //!
+//! # The Helm chart
+//!
+//! [`chart`] evaluates `config/default` as kustomize does, with marks in place of names and of the namespace, and
+//! turns each object into a template. So the chart has what users have added to `config/`, and kbr needs no kubectl.
+//! What kustomize can do and kbr cannot is refused. [`commands::chart`] merges the result with the edits of the
+//! chart's owner; like `kbr update`, it knows from PROJECT what kbr wrote last.
+//!
 //! # What is emitted
 //!
 //! The largest part of what kbr emits is `kbr-runtime`, a library for every kube-rs user: the manager around kube's
@@ -167,6 +174,7 @@ mod project;
 
 mod article;
 mod cargo_toml;
+mod chart;
 mod layout;
 mod lock;
 mod marker;

@@ -47,6 +47,22 @@ const ARGUMENTS_WIDTH: usize = 60;
 /// The project's lock file, with the placeholder's name; see [`crate::lock`].
 pub const LOCK: &str = include_str!("../templates/project.lock");
 
+/// The files of a Helm chart that are the same for every project, except for its name: path in the chart and text.
+pub const CHART: [(&str, &str); 3] = [
+    (
+        ".helmignore",
+        include_str!("../templates/chart/.helmignore"),
+    ),
+    (
+        "templates/NOTES.txt",
+        include_str!("../templates/chart/templates/NOTES.txt"),
+    ),
+    (
+        "templates/_helpers.tpl",
+        include_str!("../templates/chart/templates/_helpers.tpl"),
+    ),
+];
+
 /// A file below `templates/`, and the type of its context. [`all`] has every template.
 #[derive(Debug)]
 pub struct Template<C> {

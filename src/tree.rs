@@ -12,8 +12,11 @@ use std::path::{Path, PathBuf};
 use crate::error::IoError;
 use crate::templates;
 
-/// Folders whose parent is not read otherwise: other vendored code does not belong to kbr.
-const VENDORED: (&str, [&str; 2]) = ("third_party", ["kbr-runtime", "kbr-testing"]);
+/// Folders whose parent is not read otherwise: other vendored code and other build output do not belong to kbr.
+const PARTS: [(&str, &[&str]); 2] = [
+    ("dist", &["chart"]),
+    ("third_party", &["kbr-runtime", "kbr-testing"]),
+];
 
 /// The file that cargo puts into a folder of build output, which is not read. The folder's name is no
 /// proof: a module may be called `target` as well.
@@ -47,13 +50,13 @@ impl Tree {
     /// Reads the project below `root`; a folder that does not exist gives an empty tree.
     pub fn load(root: &Path) -> Result<Self, IoError> {
         let mut tree = Self::default();
-        // Every command writes below the folders that `kbr init` creates, and to the vendored crates.
+        // Every command writes below the folders that `kbr init` creates, and to the chart and the vendored crates.
         let folders: BTreeSet<&str> = templates::init_folders().collect();
         for (name, path) in children(root)? {
             if path.is_dir() && !path.is_symlink() && !folders.contains(name.as_str()) {
-                if name == VENDORED.0 {
+                if let Some((_, wanted)) = PARTS.iter().find(|(parent, _)| *parent == name) {
                     let mut below = children(&path)?;
-                    below.retain(|(child, _)| VENDORED.1.contains(&child.as_str()));
+                    below.retain(|(child, _)| wanted.contains(&child.as_str()));
                     for (child, path) in below {
                         tree.read(format!("{name}/{child}"), &path)?;
                     }
@@ -75,7 +78,8 @@ impl Tree {
         let folders: BTreeSet<&str> = files
             .filter_map(|path| Some(path.split_once('/')?.0))
             .collect();
-        let known: BTreeSet<&str> = templates::init_folders().collect();
+        let parts = PARTS.map(|(parent, _)| parent).into_iter();
+        let known: BTreeSet<&str> = templates::init_folders().chain(parts).collect();
         for name in folders.difference(&known) {
             if self.entry(name) == Some(&Entry::Folder) {
                 self.read((*name).to_owned(), &root.join(name))?;

@@ -5,7 +5,9 @@ use std::ffi::OsString;
 use clap::error::ErrorKind;
 use clap::{CommandFactory, Parser};
 
-use super::{Cli, Command, DocsArgs, ManifestsArgs, Mode, Output, UpdateArgs, help, hints};
+use super::{
+    ChartArgs, Cli, Command, DocsArgs, ManifestsArgs, Mode, Output, UpdateArgs, help, hints,
+};
 
 impl Cli {
     /// Parses the command line, whose first argument is the program name; fails with clap's usage error.
@@ -52,7 +54,7 @@ impl Cli {
             return None;
         }
         Some(format!(
-            "'{option}' can only be used with 'init', 'create', 'delete', 'edit', 'rename', 'update', 'manifests' and 'docs'"
+            "'{option}' can only be used with 'init', 'create', 'delete', 'edit', 'rename', 'update', 'manifests', 'docs' and 'chart'"
         ))
     }
 
@@ -60,6 +62,7 @@ impl Cli {
         match &self.command {
             Command::Manifests(ManifestsArgs { check: true, .. })
             | Command::Docs(DocsArgs { check: true })
+            | Command::Chart(ChartArgs { check: true })
             | Command::Update(UpdateArgs { check: true, .. }) => Mode::Check,
             _ if self.dry_run => Mode::DryRun,
             _ => Mode::Apply,

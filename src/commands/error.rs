@@ -4,6 +4,7 @@ use miette::Diagnostic;
 use thiserror::Error;
 
 use crate::apply::ApplyError;
+use crate::chart::ChartError;
 use crate::commands::against::error::AgainstError;
 use crate::commands::create_api::error::ApiError;
 use crate::commands::create_webhook::error::WebhookError;
@@ -62,7 +63,7 @@ errors! {
             drift: Vec<String>,
         },
     }
-    Against(AgainstError), Answer(AnswerError), Api(ApiError), Apply(ApplyError), Cargo(CargoError),
+    Against(AgainstError), Answer(AnswerError), Api(ApiError), Apply(ApplyError), Cargo(CargoError), Chart(ChartError),
     Delete(DeleteError), Edit(EditError), Envtest(EnvtestError), External(ExternalError),
     Folder(FolderError), Git(GitError), Io(IoError), Lock(LockError),
     Manifests(ManifestsError), Marker(ScaffoldMarkerError), Move(MoveError), Plan(PlanError),

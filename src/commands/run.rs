@@ -42,7 +42,10 @@ impl<'a> Run<'a> {
             Command::Init(InitArgs { dir: Some(dir), .. }) => folder.join(dir),
             _ => folder.to_owned(),
         };
-        let is_refused_again = !matches!(cli.command, Command::Manifests(_) | Command::Docs(_));
+        let is_refused_again = !matches!(
+            cli.command,
+            Command::Manifests(_) | Command::Docs(_) | Command::Chart(_)
+        );
         Ok(Self {
             root,
             mode: cli.mode(),

@@ -70,6 +70,9 @@ fn wanted(cli: Cli, tree: &Tree) -> Option<Result<Wanted>> {
             manifests::plan(&project, &args, made, types::Types::default(), tree)
         }),
         Command::Docs(_) => project().map(|_| docs::plan(&types::Types::default(), tree)),
+        Command::Chart(_) => {
+            project().and_then(|project| Ok(chart::plan(project, tree, &|_, _| None)?.wanted))
+        }
         Command::Envtest(_)
         | Command::Completion { .. }
         | Command::Man { .. }

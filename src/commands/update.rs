@@ -7,7 +7,6 @@
 pub mod error;
 mod fresh;
 mod split;
-mod text;
 
 use std::borrow::Cow;
 use std::cell::OnceCell;
@@ -16,6 +15,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::cargo_toml::Manifest;
 use crate::commands::error::{Error, Result};
 use crate::commands::initial;
+use crate::commands::merge;
 use crate::commands::moves::Format;
 use crate::commands::wanted::{Wanted, create, insert, rewrite};
 use crate::error::help_of;
@@ -52,7 +52,7 @@ const NOT_IN_GIT: &str = "the text that kbr rendered is not in git's history";
 /// The files in which an update left a conflict that is still there.
 pub fn unresolved(project: &Project, tree: &Tree) -> Vec<String> {
     let files = project.files.keys();
-    let files = files.filter(|path| tree.text(path).is_some_and(text::has_conflict));
+    let files = files.filter(|path| tree.text(path).is_some_and(merge::has_conflict));
     files.cloned().collect()
 }
 
@@ -162,7 +162,7 @@ impl<'a> Update<'a> {
     /// Gives a file of the owner another text.
     fn rewrite(&mut self, path: &str, text: String) {
         let old = self.tree.text(path).unwrap_or_default();
-        let text = text::with_line_ends_of(old, text);
+        let text = merge::with_line_ends_of(old, text);
         self.changes.push(rewrite(path, text));
     }
 
@@ -243,7 +243,7 @@ impl<'a> Update<'a> {
             return;
         };
         let new = self.with_additions(path, new, text);
-        match text::merged(&base, text, &new) {
+        match merge::merged(&base, text, &new) {
             Ok(merged) if path.ends_with(".rs") => {
                 let merged = (self.tools.format)(text, merged);
                 self.rewrite(path, merged);
@@ -274,8 +274,13 @@ impl<'a> Update<'a> {
         let parts = scaffold::of(&self.project).into_iter();
         let given = parts.filter(|part| matches!(part.what, What::Given));
         let given: BTreeSet<String> = given.map(|part| part.path).collect();
-        let is_emitted =
-            |path: &str| path == lock::PATH || fresh.contains_key(path) || given.contains(path);
+        // `kbr chart` keeps the chart up to date.
+        let is_emitted = |path: &str| {
+            path == lock::PATH
+                || path.starts_with(layout::CHART)
+                || fresh.contains_key(path)
+                || given.contains(path)
+        };
         let files = self.project.files.clone();
         for path in files.keys().filter(|path| !is_emitted(path)) {
             match self.text(path) {

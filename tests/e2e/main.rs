@@ -5,11 +5,14 @@
 //! `-- --list` prints the names. Needs what that cluster needs: Linux, root and Go; the first run takes about an hour.
 #![allow(clippy::print_stdout, reason = "a test program without libtest")]
 
+mod charts;
 mod cluster;
 mod deployed;
 mod documents;
 mod examples;
 mod faults;
+#[path = "../it/helm.rs"]
+mod helm;
 mod limits;
 mod observed;
 mod reviews;
@@ -25,7 +28,7 @@ use cluster::Cluster;
 /// A test: its name, and what it does.
 type Test = (&'static str, fn(&Cluster));
 
-const TESTS: [Test; 17] = [
+const TESTS: [Test; 18] = [
     ("example_of_cronjob", |cluster| {
         examples::run(cluster, "cronjob")
     }),
@@ -56,6 +59,7 @@ const TESTS: [Test; 17] = [
     ("any_user_id_will_do", limits::any_user_id),
     ("no_review_fails_at_the_memory_limit", limits::memory),
     ("refused_pods_are_reported", limits::refused_pods),
+    ("a_chart_is_installed_and_changed", charts::helm),
     ("metrics_are_scraped", observed::metrics),
     (
         "no_review_fails_while_certificates_are_renewed",

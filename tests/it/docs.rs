@@ -171,6 +171,7 @@ fn the_documents_name_every_option() {
         "rename group",
         "manifests",
         "docs",
+        "chart",
         "envtest",
         "envtest use",
         "envtest path",

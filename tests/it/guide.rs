@@ -14,7 +14,7 @@ use crate::docs::{fenced, guide, read, topics};
 use crate::support::{REPOSITORY, Run, Sandbox, cargo, compiling};
 
 /// Commands that are shown and not run here, by their first words, and why.
-const NOT_RUN: [(&str, &str); 15] = [
+const NOT_RUN: [(&str, &str); 17] = [
     (
         "cargo add ",
         "needs the registry; steps of the goldens are such commands",
@@ -27,7 +27,12 @@ const NOT_RUN: [(&str, &str); 15] = [
         "cargo doc ",
         "compiles the documentation of kube, which takes minutes",
     ),
+    (
+        "helm ",
+        "needs a cluster; the tests of `kbr chart` run Helm",
+    ),
     ("export ", "the tests of `kbr envtest` read the same path"),
+    ("kbr chart", "needs the CRDs; its own tests run it"),
     (
         "kbr create api --group cert-manager",
         "the golden `multigroup` does it, with a crate of its own",

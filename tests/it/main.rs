@@ -4,6 +4,7 @@
 #![allow(clippy::too_many_lines, reason = "tables of cases are long but simple")]
 
 mod api_server;
+mod helm;
 mod support;
 
 mod init;
@@ -55,6 +56,8 @@ mod golden;
 mod soak;
 
 mod config;
+
+mod chart;
 
 mod make;
 

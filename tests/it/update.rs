@@ -589,9 +589,9 @@ fn edits_in_a_project_of_kbr_0_1_stay() {
 
     let run = sandbox.kbr("update");
 
-    // The first one now lists what is excluded, not what is included; the others begin with a comment
-    // that has changed.
-    let error = "error: these files have edits where the scaffold has changed: `.dockerignore`, \
+    // The first one now lists what is excluded, not what is included; the second one has another second line; the
+    // others begin with a comment that has changed.
+    let error = "error: these files have edits where the scaffold has changed: `.dockerignore`, `.gitignore`, \
                  `config/certmanager/certificate-webhook.yaml`, `config/certmanager/issuer.yaml`, \
                  `config/default/webhook_replacements.yaml`, `config/network-policy/allow-webhook-traffic.yaml`\n";
     assert!(run.stderr.contains(error), "{run:?}");

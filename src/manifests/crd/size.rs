@@ -13,7 +13,7 @@ const ANNOTATIONS: usize = 256 << 10;
 /// Maximum size of a Secret, in bytes. Helm keeps each release in one.
 ///
 /// Source: `MaxSecretSize` in Kubernetes' `core/v1/types.go`.
-const SECRET: usize = 1 << 20;
+pub const SECRET: usize = 1 << 20;
 
 /// The warning if a CRD of that name is too large for `kubectl apply`.
 pub fn too_large_to_apply(name: &str, crd: &Value) -> Option<String> {
@@ -38,14 +38,14 @@ pub fn too_large_for_helm(files: &[(String, String)]) -> Option<String> {
     })
 }
 
-/// The size of a release with these templates and nothing else, in bytes.
+/// The size of a release with these templates, given by path in the chart, and nothing else, in bytes.
 ///
 /// Helm keeps the templates both as written and as rendered, as JSON, compressed, in base64.
 /// Source: `encodeRelease` in Helm's `pkg/storage/driver/util.go`, and the fields of its `Release`.
-fn release(files: &[(String, String)]) -> usize {
+pub fn release(files: &[(String, String)]) -> usize {
     let template = |(name, text): &(String, String)| {
         let data = STANDARD.encode(text);
-        json!({ "name": format!("templates/crd/{name}"), "data": data })
+        json!({ "name": name, "data": data })
     };
     let templates: Vec<Value> = files.iter().map(template).collect();
     let manifest: Vec<&str> = files.iter().map(|(_, text)| text.as_str()).collect();

@@ -1,4 +1,4 @@
-//! Merges the changes of the scaffold into an edited file by lines. Pure.
+//! Merges what kbr renders anew into a file that its owner has edited, by lines. Pure.
 
 use diffy::{ConflictStyle, MergeOptions};
 

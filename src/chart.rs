@@ -1,0 +1,60 @@
+//! A Helm chart from `config/`: the same objects, with values for what its users may change.
+//!
+//! [`build`] evaluates `config/default` as kustomize does, except for two things: each name is a [`text::name`], and
+//! the operator's namespace is [`text::NAMESPACE`]. [`convert`] makes the objects templates, and [`values`] what they
+//! read; [`about`] is `Chart.yaml`. There is one template for each file of `config/` with an object that is deployed,
+//! at the same path. The CRDs are templates too, because Helm never updates those in `crds/`. Pure.
+
+mod about;
+mod build;
+mod convert;
+mod error;
+mod json_patch;
+mod manager;
+mod references;
+mod replacement;
+mod text;
+mod values;
+
+use std::collections::BTreeMap;
+
+pub use error::ChartError;
+
+use crate::layout;
+use crate::manifests::crd::size::{SECRET, release};
+use crate::project::Project;
+use crate::templates::CHART;
+use crate::tree::Tree;
+use build::Build;
+
+/// In the templates of the chart that are the same for every project, where the project's name belongs.
+const PROJECT: &str = "PROJECT";
+
+/// Path and text of each file of the chart.
+pub fn files(project: &Project, tree: &Tree) -> Result<BTreeMap<String, String>, ChartError> {
+    let name = project.project_name.as_str();
+    let mut build = Build::of(project, tree)?;
+    let settings = manager::convert(&mut build.objects, name)?;
+    let converted = convert::templates(build.objects, name);
+    let manifest: Vec<(String, String)> = converted.files.into_iter().collect();
+    let size = release(&manifest);
+    if size > SECRET {
+        return Err(ChartError::TooLarge {
+            size,
+            limit: SECRET,
+        });
+    }
+    let values = values::all(&settings, &converted.used, build.is_monitored);
+    let about = about::chart(project, tree, &settings);
+    let of_kbr = CHART.map(|(path, text)| (path.to_owned(), text.replace(PROJECT, name)));
+    let made = [
+        ("Chart.yaml", about),
+        ("values.yaml", values::text(&values)),
+        ("values.schema.json", values::schema(&values)),
+    ];
+    let made = made.map(|(path, text)| (path.to_owned(), text));
+    let files = manifest.into_iter().chain(of_kbr).chain(made);
+    Ok(files
+        .map(|(path, text)| (format!("{}{path}", layout::CHART), text))
+        .collect())
+}

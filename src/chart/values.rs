@@ -1,0 +1,246 @@
+//! The values of the chart: one table, from which `values.yaml` and `values.schema.json` follow. Pure.
+
+use std::collections::BTreeSet;
+
+use serde_json::{Map, Value, json};
+
+use super::manager::Settings;
+use crate::yaml;
+
+pub const CRDS: &str = "crds.enabled";
+pub const KEEP_CRDS: &str = "crds.keep";
+pub const METRICS: &str = "metrics.enabled";
+pub const NETWORK_POLICY: &str = "networkPolicy.enabled";
+pub const PROMETHEUS: &str = "prometheus.enabled";
+pub const CERT_MANAGER: &str = "certManager.enabled";
+pub const CA_BUNDLE: &str = "webhook.caBundle";
+
+/// One value.
+#[derive(Debug)]
+pub struct Setting {
+    /// Its key, or two keys with a dot between them.
+    key: &'static str,
+    /// What it does: lines of a comment.
+    comment: &'static str,
+    default: Value,
+    schema: Value,
+}
+
+const BOOLEAN: &str = r#"{ "type": "boolean" }"#;
+const TEXT: &str = r#"{ "type": "string" }"#;
+const TEXTS: &str = r#"{ "type": "array", "items": { "type": "string" } }"#;
+const PAIRS: &str = r#"{ "type": "object", "additionalProperties": { "type": "string" } }"#;
+const MAP: &str = r#"{ "type": "object" }"#;
+const MAPS: &str = r#"{ "type": "array", "items": { "type": "object" } }"#;
+const NAMED: &str = r#"{ "type": "array", "items": { "type": "object", "required": ["name"] } }"#;
+
+/// Key, schema and comment of each value, in the order of `values.yaml`.
+const TABLE: [(&str, &str, &str); 21] = [
+    (
+        "replicas",
+        r#"{ "type": "integer", "minimum": 0 }"#,
+        "How many managers run: one of them leads, the others are on standby.",
+    ),
+    (
+        "image.repository",
+        r#"{ "type": "string", "minLength": 1 }"#,
+        "The image of the manager, without its tag.",
+    ),
+    (
+        "image.tag",
+        TEXT,
+        "The tag. If it is empty, the appVersion of the chart.",
+    ),
+    (
+        "image.pullPolicy",
+        r#"{ "enum": ["Always", "IfNotPresent", "Never"] }"#,
+        "When nodes pull the image: Always, IfNotPresent or Never.",
+    ),
+    (
+        "imagePullSecrets",
+        NAMED,
+        "The Secrets with which nodes pull the image, such as `[{name: registry}]`.",
+    ),
+    (
+        "extraArgs",
+        TEXTS,
+        "More flags of the manager, such as `[--log-level=debug]`.",
+    ),
+    (
+        "extraEnv",
+        NAMED,
+        "More environment variables of the manager, such as `[{name: A, value: b}]`.",
+    ),
+    (
+        "resources",
+        MAP,
+        "What the manager requests of a node, and its limits.",
+    ),
+    (
+        "nodeSelector",
+        PAIRS,
+        "The labels of the nodes that managers run on.",
+    ),
+    (
+        "tolerations",
+        MAPS,
+        "The taints of nodes that managers tolerate.",
+    ),
+    (
+        "affinity",
+        MAP,
+        "Which nodes and pods managers run near to, or far from.",
+    ),
+    (
+        "serviceAccount.annotations",
+        PAIRS,
+        "Annotations of the ServiceAccount of the manager, such as the role of a cloud.",
+    ),
+    (
+        CRDS,
+        BOOLEAN,
+        "Whether the chart contains the CRDs. A second release in the cluster must not.",
+    ),
+    (
+        KEEP_CRDS,
+        BOOLEAN,
+        "Whether the CRDs stay when the release is uninstalled. Without them, all their objects are deleted.",
+    ),
+    (
+        METRICS,
+        BOOLEAN,
+        "Whether the manager serves metrics, over HTTPS, to clients whose role allows it.",
+    ),
+    (
+        PROMETHEUS,
+        BOOLEAN,
+        "Whether the Prometheus Operator collects the metrics: a ServiceMonitor, whose CRD must exist.",
+    ),
+    (
+        NETWORK_POLICY,
+        BOOLEAN,
+        "Whether NetworkPolicies restrict who reaches the managers: namespaces with the label\n\
+         `metrics: enabled` reach the metrics.",
+    ),
+    (
+        CERT_MANAGER,
+        BOOLEAN,
+        "Whether cert-manager, which must be installed, issues the certificates. Otherwise create the Secrets\n\
+         that the Deployment mounts, and set `webhook.caBundle`.",
+    ),
+    (
+        CA_BUNDLE,
+        TEXT,
+        "The CA with which the API server verifies the webhooks, as PEM in base64. Leave it empty with cert-manager.",
+    ),
+    (
+        "nameOverride",
+        TEXT,
+        "Replaces the name of the chart in labels and in the names of objects.",
+    ),
+    (
+        "fullnameOverride",
+        TEXT,
+        "The beginning of the names of all objects. If it is empty: the release and the chart.",
+    ),
+];
+
+/// The values of a chart whose templates use the switches `used`.
+pub fn all(settings: &Settings, used: &BTreeSet<&'static str>, is_monitored: bool) -> Vec<Setting> {
+    let is_there = |key: &str| match key {
+        KEEP_CRDS => used.contains(CRDS),
+        CRDS | METRICS | PROMETHEUS | NETWORK_POLICY | CERT_MANAGER | CA_BUNDLE => {
+            used.contains(key)
+        }
+        _ => true,
+    };
+    let default = |key: &str| match key {
+        "replicas" => settings.replicas.clone(),
+        "image.repository" => settings.repository.clone().into(),
+        "image.pullPolicy" => settings.pull_policy.clone().into(),
+        "imagePullSecrets" => settings.pull_secrets.clone(),
+        "extraArgs" | "extraEnv" => json!([]),
+        "resources" => settings.resources.clone(),
+        "nodeSelector" => settings.node_selector.clone(),
+        "tolerations" => settings.tolerations.clone(),
+        "affinity" => settings.affinity.clone(),
+        "serviceAccount.annotations" => settings.account_annotations.clone(),
+        PROMETHEUS => is_monitored.into(),
+        CRDS | KEEP_CRDS | METRICS | NETWORK_POLICY | CERT_MANAGER => true.into(),
+        _ => "".into(),
+    };
+    let settings = TABLE.into_iter().filter(|(key, ..)| is_there(key));
+    settings
+        .map(|(key, schema, comment)| Setting {
+            key,
+            comment,
+            default: default(key),
+            schema: serde_json::from_str(schema).unwrap_or_default(),
+        })
+        .collect()
+}
+
+/// The keys of a setting: its group, if it has one, and its own.
+fn keys(setting: &Setting) -> (Option<&'static str>, &'static str) {
+    match setting.key.split_once('.') {
+        Some((group, key)) => (Some(group), key),
+        None => (None, setting.key),
+    }
+}
+
+/// `values.yaml`.
+pub fn text(settings: &[Setting]) -> String {
+    let mut text = String::new();
+    let mut previous = None;
+    for setting in settings {
+        let (group, key) = keys(setting);
+        if !text.is_empty() && (group.is_none() || group != previous) {
+            text.push('\n');
+        }
+        if group != previous
+            && let Some(group) = group
+        {
+            text += &format!("{group}:\n");
+        }
+        previous = group;
+        let value = yaml::write(&json!({ key: setting.default }));
+        let comment = setting.comment.lines().map(|line| format!("# {line}"));
+        let lines = comment.chain(value.lines().map(str::to_owned));
+        let indent = if group.is_some() { "  " } else { "" };
+        for line in lines {
+            text += &format!("{indent}{line}\n");
+        }
+    }
+    text
+}
+
+/// `values.schema.json`: no value of another type, and no other value.
+pub fn schema(settings: &[Setting]) -> String {
+    let object = |properties: Map<String, Value>| {
+        json!({
+            "type": "object",
+            "additionalProperties": false,
+            "properties": properties,
+        })
+    };
+    let mut properties = Map::new();
+    for setting in settings {
+        let (group, key) = keys(setting);
+        let mut schema = setting.schema.clone();
+        schema["description"] = setting.comment.replace('\n', " ").into();
+        match group {
+            Some(group) => {
+                let of_group = properties
+                    .entry(group)
+                    .or_insert_with(|| object(Map::new()));
+                of_group["properties"][key] = schema;
+            }
+            None => drop(properties.insert(key.to_owned(), schema)),
+        }
+    }
+    // Helm adds it to the values of a chart in another chart.
+    properties.insert("global".to_owned(), json!({ "type": "object" }));
+    let mut schema = object(properties);
+    schema["$schema"] = "http://json-schema.org/draft-07/schema#".into();
+    format!("{schema:#}\n")
+}
