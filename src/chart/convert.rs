@@ -87,17 +87,22 @@ fn converted_object(object: Object, project: &str, used: &mut BTreeSet<&'static 
     let is_webhook = object.kind().ends_with("WebhookConfiguration");
     let mut value = object.value;
     let metadata = value["metadata"].take();
+    // Otherwise the managers write their CA.
+    let is_injected = metadata["annotations"]
+        .get(objects::CA_ANNOTATION)
+        .is_some();
     if !is_crd {
         selectors(&mut value, project);
     }
-    if is_webhook {
+    if is_webhook && is_injected {
         let clients = items(&mut value, "webhooks").filter_map(|it| it.get_mut("clientConfig"));
         for client in clients {
             used.insert(values::CA_BUNDLE);
             ca_bundle(client);
         }
     }
-    if let Some(client) = value.pointer_mut("/spec/conversion/webhook/clientConfig") {
+    if is_injected && let Some(client) = value.pointer_mut("/spec/conversion/webhook/clientConfig")
+    {
         used.insert(values::CA_BUNDLE);
         ca_bundle(client);
     }

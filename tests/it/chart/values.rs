@@ -116,11 +116,11 @@ fn cases() -> Vec<Case> {
 
 #[test]
 fn values_change_the_objects() {
-    let chart = Chart::of("cronjob");
+    let chart = Chart::of("multiversion");
     let default = chart.default(&[]);
     for (key, set, [kind, name], place, expected) in cases() {
         let objects = chart.default(&["--set", set]);
-        let name = format!("cronjob-{name}");
+        let name = format!("multiversion-{name}");
         let object = |objects| {
             find(objects, kind, &name)
                 .expect("an object")
@@ -137,7 +137,7 @@ fn values_change_the_objects() {
 fn names(objects: &[Value]) -> BTreeSet<String> {
     let names = objects.iter();
     let names = names.map(|it| format!("{} {}", it["kind"].as_str().expect("a kind"), name_of(it)));
-    names.map(|name| name.replace(" cronjob-", " ")).collect()
+    names.map(|name| name.replace(" multiversion-", " ")).collect()
 }
 
 /// A value that decides whether there are objects, how to change it, and the objects that are not there in one of both.
@@ -185,7 +185,7 @@ const SWITCHES: [(&str, &str, &[&str]); 5] = [
 
 #[test]
 fn switches_decide_which_objects_there_are() {
-    let chart = Chart::of("cronjob");
+    let chart = Chart::of("multiversion");
     let default = names(&chart.default(&[]));
     for (key, value, expected) in SWITCHES {
         let objects = names(&chart.default(&["--set", &format!("{key}={value}")]));
@@ -196,10 +196,10 @@ fn switches_decide_which_objects_there_are() {
 
 #[test]
 fn without_metrics_the_manager_serves_none() {
-    let chart = Chart::of("cronjob");
+    let chart = Chart::of("multiversion");
     let objects = chart.default(&["--set", "metrics.enabled=false,prometheus.enabled=true"]);
     let deployment =
-        find(&objects, "Deployment", "cronjob-controller-manager").expect("a Deployment");
+        find(&objects, "Deployment", "multiversion-controller-manager").expect("a Deployment");
     let container = deployment
         .pointer(CONTAINER)
         .expect("a container")
@@ -234,7 +234,7 @@ fn without_cert_manager_nothing_asks_for_its_ca() {
 
 #[test]
 fn crds_are_kept_unless_a_value_says_otherwise() {
-    let chart = Chart::of("cronjob");
+    let chart = Chart::of("multiversion");
     let policy = |more: &[&str]| {
         let objects = chart.default(more);
         let crd = find(
@@ -255,7 +255,7 @@ const OF_NAMES: [&str; 2] = ["fullnameOverride", "nameOverride"];
 
 #[test]
 fn every_value_has_a_comment_a_type_and_a_test() {
-    let chart = Chart::of("cronjob");
+    let chart = Chart::of("multiversion");
     let text = chart.project.read("dist/chart/values.yaml");
     let (mut group, mut keys, mut before) = (String::new(), BTreeSet::new(), "");
     for line in text.lines() {
