@@ -133,7 +133,7 @@ pub fn update(cluster: &Cluster) {
     let reviews = Reviews::start(cluster, CRONJOBS, &sample(&deployed, "v1"));
     println!("{}", output(deployed.run("kbr").arg("update")));
     deployed.build("new");
-    deployed.deploy("new");
+    output(deployed.run("make").args(["deploy", "IMG=cronjob:new"]));
     sleep(Duration::from_secs(35));
     none_failed(reviews, 5_000);
     let images = format!(
