@@ -28,7 +28,7 @@ use cluster::Cluster;
 /// A test: its name, and what it does.
 type Test = (&'static str, fn(&Cluster));
 
-const TESTS: [Test; 18] = [
+const TESTS: [Test; 19] = [
     ("example_of_cronjob", |cluster| {
         examples::run(cluster, "cronjob")
     }),

@@ -137,7 +137,9 @@ fn values_change_the_objects() {
 fn names(objects: &[Value]) -> BTreeSet<String> {
     let names = objects.iter();
     let names = names.map(|it| format!("{} {}", it["kind"].as_str().expect("a kind"), name_of(it)));
-    names.map(|name| name.replace(" multiversion-", " ")).collect()
+    names
+        .map(|name| name.replace(" multiversion-", " "))
+        .collect()
 }
 
 /// A value that decides whether there are objects, how to change it, and the objects that are not there in one of both.
