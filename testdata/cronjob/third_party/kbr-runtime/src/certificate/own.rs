@@ -65,6 +65,14 @@ pub(crate) struct Own {
     reads: Reads,
 }
 
+/// Where the CAs are.
+struct Placed {
+    /// They are wherever they belong, and all of that exists.
+    is_complete: bool,
+    /// They were written just now.
+    is_changed: bool,
+}
+
 impl Own {
     /// What the flags request, if they do, with the Secret in `namespace`.
     ///
@@ -211,14 +219,14 @@ impl Own {
         };
         let placed = self.place(client, &content).await;
         let bundle = &content.bundle().0;
-        if placed.is_err() {
-            self.trusted = None;
-        } else if self
-            .trusted
-            .as_ref()
-            .is_none_or(|(other, _)| other != bundle)
-        {
-            self.trusted = Some((bundle.clone(), Instant::now()));
+        let known = self.trusted.as_ref().map(|(bundle, _)| bundle);
+        match &placed {
+            Err(_) => self.trusted = None,
+            // Written again: another replica may just have put back what it had read before.
+            Ok(placed) if placed.is_changed || known != Some(bundle) => {
+                self.trusted = Some((bundle.clone(), Instant::now()));
+            }
+            Ok(_) => {}
         }
         let now = self.now();
         let is_served = |served: &Content| served.certificate.cert == content.certificate.cert;
@@ -238,7 +246,7 @@ impl Own {
             self.serve(content.clone());
         }
         let is_current = self.served.as_ref().is_some_and(is_served);
-        Ok(placed? && is_current)
+        Ok(placed?.is_complete && is_current)
     }
 
     /// The content of the Secret, which is written if it must change; `None` if another replica was faster.
@@ -294,9 +302,12 @@ impl Own {
         Ok(Some(content))
     }
 
-    /// Puts the CAs wherever they belong, and returns whether all of it exists.
-    async fn place(&self, client: &Client, content: &Content) -> Result<bool, String> {
-        let mut is_complete = true;
+    /// Puts the CAs wherever they belong.
+    async fn place(&self, client: &Client, content: &Content) -> Result<Placed, String> {
+        let mut placed = Placed {
+            is_complete: true,
+            is_changed: false,
+        };
         for (resource, name) in &self.targets {
             let api = Api::<DynamicObject>::all_with(client.clone(), resource);
             let failed = |what: &str, error: kube::Error| {
@@ -312,7 +323,7 @@ impl Own {
                 .await
                 .map_err(|error| failed("read", error))?
             else {
-                is_complete = false;
+                placed.is_complete = false;
                 continue;
             };
             if !set_bundle(&mut object.data, &json!(content.bundle())) {
@@ -325,16 +336,17 @@ impl Own {
             match api.replace(name, &params, &object).await {
                 // Somebody else wrote it.
                 Err(kube::Error::Api(status)) if matches!(status.code, 404 | 409) => {
-                    is_complete = false;
+                    placed.is_complete = false;
                 }
                 Err(error) => return Err(failed("write the CA to", error)),
                 Ok(_) => {
+                    placed.is_changed = true;
                     let kind = &resource.kind;
                     tracing::info!(kind, name, "wrote the CA of webhooks");
                 }
             }
         }
-        Ok(is_complete)
+        Ok(placed)
     }
 
     fn serve(&mut self, content: Content) {
