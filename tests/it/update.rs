@@ -69,7 +69,7 @@ fn record(sandbox: &Sandbox, path: &str, hash: Option<&str>) {
 /// Files in which an earlier kbr had something else: path, new text, old text.
 const AGED: [(&str, &str, &str); 12] = [
     ("Makefile", ".PHONY", ".PONY"),
-    ("Dockerfile", "ENTRYPOINT", "ENTRYPAINT"),
+    ("Dockerfile", "WORKDIR", "WURKDIR"),
     ("README.md", "Kubernetes", "Cubernetes"),
     ("AGENTS.md", "Kubernetes", "Cubernetes"),
     (".gitignore", "/target", "/tarjet"),
