@@ -666,7 +666,7 @@ error: `config/webhook/kustomization.yaml` has no line `# +kbr:scaffold:webhook-
  help: in `config/webhook/kustomization.yaml`, put this line back where `- manifests.yaml` belongs: `# +kbr:scaffold:webhook-resources`
 
 $ kbr create webhook --kind Foo --version v1 --programmatic-validation
-error: `config/webhook/kustomization.yaml` has the line `# +kbr:scaffold:webhook-resources` more than once: lines 5, 6
+error: `config/webhook/kustomization.yaml` has the line `# +kbr:scaffold:webhook-resources` more than once: lines 6, 7
  help: in `config/webhook/kustomization.yaml`, keep only one of these lines: `# +kbr:scaffold:webhook-resources`
 "#]]);
 }
