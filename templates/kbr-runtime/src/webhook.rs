@@ -349,4 +349,4 @@ impl Webhook<'_> {
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

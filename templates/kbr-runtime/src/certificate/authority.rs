@@ -39,7 +39,7 @@ const KEY: &str = "tls.key";
 const SUBJECT: &str = "webhook-ca";
 
 /// How long before it was made a certificate is valid, because clocks differ.
-const EARLIER: Duration = Duration::from_hours(7 * 24);
+const EARLIER: Duration = Duration::from_secs(7 * 24 * 60 * 60);
 
 /// How many certificates of CAs are kept at most. Only a Secret that is deleted again and again has that many.
 const KEPT: usize = 5;

@@ -168,7 +168,7 @@ fn is_locked(object: &CronJob) -> bool {
     labels.any(|(name, value)| name == "locked" && value == "true")
 }
 
-pub(super) fn webhooks() -> Webhooks {
+pub(crate) fn webhooks() -> Webhooks {
     let mut webhooks = Webhooks::default();
     webhooks.mutate(MUTATE, ByName);
     webhooks.validate(VALIDATE, ByName);

@@ -252,7 +252,10 @@ fn a_manager_that_makes_the_certificates_must_know_what_is_called_and_may_write_
         "{text}"
     );
     assert_eq!(
-        fault(&format!("{container}/args/3"), "--validating-webhook-configuration=other"),
+        fault(
+            &format!("{container}/args/3"),
+            "--validating-webhook-configuration=other"
+        ),
         "ValidatingWebhookConfiguration `validating` needs the CA of the manager, which has no `--validating-webhook-configuration=validating`.\n\
          See config/default/manager_webhook_patch.yaml"
     );

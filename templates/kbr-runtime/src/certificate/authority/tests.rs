@@ -5,7 +5,7 @@
 
 use super::*;
 
-const DAY: Duration = Duration::from_hours(24);
+const DAY: Duration = Duration::from_secs(24 * 60 * 60);
 
 fn rules() -> Rules {
     Rules {
