@@ -213,7 +213,7 @@ fn docs(color: Color, run: &Run) -> Result<()> {
 fn chart(run: &Run) -> Result<()> {
     let root = &run.root;
     let (project, tree) = load(root, Project::parse)?;
-    let earlier = |path: &str, fits: &dyn Fn(&str) -> bool| git::earlier(root, path, fits);
+    let earlier = |path: &str, hash: &str| chart::earlier(root, path, hash);
     let planned = chart::plan(project, &tree, &earlier)?;
     run.end(&tree, planned.wanted)?;
     match planned.conflicts {

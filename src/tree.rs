@@ -144,12 +144,17 @@ impl Tree {
     }
 }
 
+/// These files, in their folders.
 impl<'a> FromIterator<(&'a str, &'a str)> for Tree {
     fn from_iter<I: IntoIterator<Item = (&'a str, &'a str)>>(files: I) -> Self {
-        let entry = |(path, text): (&str, &str)| (path.to_owned(), Entry::File(text.to_owned()));
-        Self {
-            entries: files.into_iter().map(entry).collect(),
+        let mut entries = BTreeMap::new();
+        for (path, text) in files {
+            for (end, _) in path.match_indices('/') {
+                entries.insert(path[..end].to_owned(), Entry::Folder);
+            }
+            entries.insert(path.to_owned(), Entry::File(text.to_owned()));
         }
+        Self { entries }
     }
 }
 

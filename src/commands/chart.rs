@@ -1,8 +1,10 @@
 //! `kbr chart`: the Helm chart, with the edits of its owner.
 //!
-//! PROJECT records what kbr wrote last, so that an edited file is merged as by `kbr update`. Pure.
+//! PROJECT records what kbr wrote last, so that an edited file is merged as by `kbr update`. Pure, except for
+//! [`earlier`].
 
 use std::borrow::Cow;
+use std::path::Path;
 
 use crate::chart::{self, ChartError};
 use crate::commands::error::Result;
@@ -12,10 +14,11 @@ use crate::layout::{self, UPDATE_BESIDE};
 use crate::plan::Change;
 use crate::project::Project;
 use crate::rendered::{hash, normalized};
+use crate::toolchain::git;
 use crate::tree::Tree;
 
-/// Given a path and a predicate, returns a text of that file in git's history that satisfies it.
-type Earlier<'a> = &'a dyn Fn(&str, &dyn Fn(&str) -> bool) -> Option<String>;
+/// Returns the text of a file with that hash that kbr has rendered earlier.
+type Earlier<'a> = &'a dyn Fn(&str, &str) -> Option<String>;
 
 /// The chart, and where it cannot be merged.
 pub struct Planned {
@@ -55,6 +58,26 @@ pub fn plan(project: Project, tree: &Tree, earlier: Earlier<'_>) -> Result<Plann
             next: "helm install NAME dist/chart --namespace NAMESPACE --create-namespace",
         },
         conflicts: update.conflicts,
+    })
+}
+
+/// The text of a file of the chart with that hash, from git's history. Once an edited file has been merged, no commit has
+/// what kbr rendered, so it is rendered again from the commit whose PROJECT has the hash.
+pub fn earlier(root: &Path, path: &str, recorded: &str) -> Option<String> {
+    let is_it = |text: &str| hash(text) == recorded;
+    git::earlier(root, path, &is_it).or_else(|| {
+        git::earlier_project(root, |commit, project| {
+            let project = Project::parse(project).ok()?;
+            let is_recorded = project.files.get(path).is_some_and(|it| it == recorded);
+            let inputs = [layout::CONFIG, layout::MANIFEST];
+            let files = is_recorded.then(|| commit.files(&inputs))??;
+            let tree = files
+                .iter()
+                .map(|(path, text)| (&**path, &**text))
+                .collect();
+            let mut rendered = chart::files(&project, &tree).ok()?;
+            rendered.remove(path).filter(|text| is_it(text))
+        })
     })
 }
 
@@ -105,7 +128,7 @@ impl Update<'_> {
 
     /// Merges the changes of the chart into an edited file.
     fn merge(&mut self, path: &str, recorded: &str, text: &str, new: &str) {
-        let Some(base) = (self.earlier)(path, &|text| hash(text) == recorded) else {
+        let Some(base) = (self.earlier)(path, recorded) else {
             let why = "was edited, and the text that kbr wrote is not in git's history";
             self.beside(path, new, why);
             return;

@@ -81,6 +81,49 @@ pub fn committed(root: &Path, git_ref: &str, folder: &str, file: &str) -> Result
 /// Returns a text of a file that `fits`, from git's history: of any branch, or before the file was moved to
 /// its present path. `None` if there is no such text, or no history.
 pub fn earlier(root: &Path, path: &str, fits: &dyn Fn(&str) -> bool) -> Option<String> {
+    find(root, path, |_, text| fits(&text).then_some(text))
+}
+
+/// Returns what `look` finds in an earlier commit that changed PROJECT, whose text it is given.
+pub fn earlier_project<T>(root: &Path, look: impl Fn(&Commit<'_>, &str) -> Option<T>) -> Option<T> {
+    find(root, PROJECT_FILE, |id, project| {
+        look(&Commit { root, id }, &project)
+    })
+}
+
+/// A commit of the project at `root`.
+pub struct Commit<'a> {
+    root: &'a Path,
+    id: &'a str,
+}
+
+impl Commit<'_> {
+    /// The texts of the files in these folders; a folder may also be a file.
+    pub fn files(&self, folders: &[&str]) -> Option<Files> {
+        let listed = text(
+            self.root,
+            "ls-tree -r -z --name-only",
+            &[&[self.id, "--"], folders].concat(),
+        );
+        let listed = listed.ok()?;
+        let paths = listed.split_terminator('\0');
+        let texts = paths.filter_map(|path| {
+            let text = shown(self.root, &format!("{}:./{path}", self.id))?;
+            Some((path.to_owned(), text))
+        });
+        Some(texts.collect())
+    }
+}
+
+/// The text of a file of a commit, given as `COMMIT:PATH`.
+fn shown(root: &Path, file: &str) -> Option<String> {
+    let shown = git(root, "show", &[file]).ok()?;
+    let text = String::from_utf8(shown.stdout).ok()?;
+    shown.status.success().then_some(text)
+}
+
+/// Returns what `look` finds in a commit that changed the file, and the file's text there.
+fn find<T>(root: &Path, path: &str, look: impl Fn(&str, String) -> Option<T>) -> Option<T> {
     // Whatever the user's configuration says.
     const LOG: &str = "-c core.quotePath=false -c log.showRoot=true -c diff.relative=false log -m \
                        -O/dev/null --name-only --format=%x00%H";
@@ -92,10 +135,6 @@ pub fn earlier(root: &Path, path: &str, fits: &dyn Fn(&str) -> bool) -> Option<S
         let mut places = log
             .split('\0')
             .filter_map(|entry| entry.trim().split_once("\n\n"));
-        places.find_map(|(commit, path)| {
-            let shown = git(root, "show", &[&format!("{commit}:{path}")]).ok()?;
-            let text = String::from_utf8(shown.stdout).ok()?;
-            (shown.status.success() && fits(&text)).then_some(text)
-        })
+        places.find_map(|(commit, path)| look(commit, shown(root, &format!("{commit}:{path}"))?))
     })
 }

@@ -115,6 +115,30 @@ fn edits_are_merged_with_what_changes() {
 }
 
 #[test]
+fn an_edited_file_is_merged_again_and_again() {
+    let project = project();
+    project.edit(
+        "dist/chart/values.yaml",
+        "affinity: {}",
+        "affinity: {} # Mine.",
+    );
+    commit(&project);
+    let mut replicas = 2;
+    for next in 3..6 {
+        let [old, new] = [replicas, next].map(|number| format!("replicas: {number}"));
+        project.edit("config/manager/manager.yaml", &old, &new);
+        let run = project.kbr("chart").success();
+        assert!(!run.stderr.contains("kbr-new"), "{}", run.stderr);
+        let values = project.read("dist/chart/values.yaml");
+        assert!(values.contains(&format!("{new}\n")), "{values}");
+        assert!(values.contains("affinity: {} # Mine."), "{values}");
+        // The owner commits what was merged.
+        commit(&project);
+        replicas = next;
+    }
+}
+
+#[test]
 fn a_conflict_is_an_error_until_it_is_resolved() {
     let project = project();
     project.edit("dist/chart/values.yaml", "replicas: 2", "replicas: 5");
