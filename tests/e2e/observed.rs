@@ -10,7 +10,7 @@ use crate::deployed::Deployed;
 use crate::examples::load_images;
 
 /// Prometheus, whose namespace has the label that the network policy asks for, scrapes the managers, and nobody else
-/// reaches their metrics. The queries of kubebuilder's dashboards return data.
+/// reaches their metrics. The queries of kubebuilder's dashboards return data, and `kubectl top` knows the managers.
 pub fn metrics(cluster: &Cluster) {
     load_images();
     let prometheus = cluster.try_kubectl("get deployment prometheus -n monitoring");
@@ -44,6 +44,11 @@ pub fn metrics(cluster: &Cluster) {
             (!result.as_array()?.is_empty()).then_some(())
         });
     }
+
+    let top = format!("top pod {pod} -n {namespace} --no-headers");
+    eventually("the leader's CPU and memory", 90, || {
+        cluster.try_kubectl(&top).ok()
+    });
 
     let address = format!("{job}.{namespace}.svc");
     for (namespace, reached) in [("default", "no"), ("monitoring", "yes")] {

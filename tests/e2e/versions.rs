@@ -9,8 +9,8 @@ use crate::cluster::{Cluster, REPOSITORY, eventually, output};
 use crate::deployed::{Deployed, sample};
 use crate::reviews::{CRONJOBS, Reviews, none_failed};
 
-/// A commit of kbr before `make deploy` waited, whose operator the next version is deployed over.
-const OLD: &str = "28e580a1";
+/// A commit of kbr from when all projects had cert-manager's certificates; the next version is deployed over its operator.
+const OLD: &str = "4d10ed12";
 
 /// cert-manager renews the leaf twice, then the CA, then the leaf that the new CA signs.
 pub fn certificates(cluster: &Cluster) {
@@ -57,6 +57,11 @@ pub fn own_certificates(cluster: &Cluster) {
     let deployment = format!("deployment cronjob-controller-manager -n {namespace}");
     cluster.kubectl(&format!("patch {deployment} --type=json -p {short}"));
     cluster.kubectl(&format!("rollout status {deployment} --timeout=180s"));
+    // They would replace a short certificate by a long one.
+    let pods = format!("get pods -n {namespace} -o name");
+    eventually("the end of the old managers", 60, || {
+        (cluster.kubectl(&pods).lines().count() == 3).then_some(())
+    });
     let secret = format!("secret cronjob-webhook-server-cert -n {namespace}");
     // The first certificate is still a long one.
     cluster.kubectl(&format!("delete {secret}"));
@@ -111,28 +116,16 @@ pub fn update(cluster: &Cluster) {
         folder,
     };
     deployed.build("old");
-    // That version did not wait.
-    let image = "IMG=cronjob:old";
-    output(deployed.run("make").args(["deploy", image]));
-    let rollout = format!(
-        "rollout status deployment -n {} --timeout=180s",
-        deployed.namespace()
+    deployed.deploy("old");
+    output(
+        deployed
+            .run("kubectl")
+            .args(["apply", "-k", "config/samples"]),
     );
-    cluster.kubectl(&rollout);
-    eventually("the webhooks answer", 60, || {
-        let mut kubectl = deployed.run("kubectl");
-        kubectl.args(["apply", "-k", "config/samples"]);
-        kubectl
-            .output()
-            .expect("kubectl runs")
-            .status
-            .success()
-            .then_some(())
-    });
 
-    let reviews = Reviews::start(cluster, CRONJOBS, &sample(&deployed, "v1"));
     println!("{}", output(deployed.run("kbr").arg("update")));
     deployed.build("new");
+    let reviews = Reviews::start(cluster, CRONJOBS, &sample(&deployed, "v1"));
     output(deployed.run("make").args(["deploy", "IMG=cronjob:new"]));
     sleep(Duration::from_secs(35));
     none_failed(reviews, 5_000);

@@ -59,6 +59,7 @@ var (
 		// Without what finds its targets in clouds.
 		{module: "prometheus", packages: []string{"github.com/prometheus/prometheus/cmd/prometheus"},
 			tags: "remove_all_sd,enable_kubernetes_sd"},
+		{module: "metrics-server", packages: []string{"sigs.k8s.io/metrics-server/cmd/metrics-server"}},
 	}
 )
 

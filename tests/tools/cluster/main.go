@@ -23,7 +23,7 @@ const usage = `Usage: cluster COMMAND
 
   up [--nodes N] [--cert-manager] [--prometheus] [--install]
           starts a cluster with one control plane and N nodes (3); --cert-manager also deploys
-          cert-manager, --prometheus also Prometheus and kube-state-metrics; --install installs
+          cert-manager, --prometheus also Prometheus, kube-state-metrics and metrics-server; --install installs
           missing Debian packages
   down    stops it and removes everything but the binaries and the logs
   status  says whether it runs, and what runs on each node

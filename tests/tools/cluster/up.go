@@ -181,10 +181,10 @@ func waitUntilReady(p places, o upOptions, ca []byte, admin pair) error {
 }
 
 func deployPrometheus(p places) error {
-	if err := p.apply("prometheus.yaml"); err != nil {
+	if err := p.apply("prometheus.yaml", "metrics-server.yaml"); err != nil {
 		return err
 	}
-	for _, name := range []string{"kube-state-metrics", "prometheus"} {
+	for _, name := range []string{"kube-state-metrics", "prometheus", "metrics-server"} {
 		if err := p.rollout("monitoring", name); err != nil {
 			return err
 		}
