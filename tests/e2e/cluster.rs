@@ -50,6 +50,15 @@ impl Cluster {
         }
     }
 
+    /// Starts it again without what a failed test has left, unless it ran before.
+    pub fn anew(self, has_prometheus: bool) -> Self {
+        if !self.is_ours {
+            return self;
+        }
+        drop(self);
+        Self::up(has_prometheus)
+    }
+
     /// Makes an image of `files`, which is pulled as `name`. The first one is what it starts.
     pub fn load(name: &str, files: &[&str]) {
         tool(&[&["load", name], files].concat());

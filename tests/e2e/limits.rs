@@ -44,7 +44,7 @@ pub fn memory(cluster: &Cluster) {
     });
     cluster.kubectl(&format!("rollout undo {deployment}"));
     cluster.kubectl(&format!("rollout status {deployment} --timeout=120s"));
-    none_failed(reviews, 1_000);
+    none_failed(reviews, 100);
     assert_eq!(restarts(&deployed), "0 0");
     deployed.undeploy();
 }

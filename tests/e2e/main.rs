@@ -101,7 +101,7 @@ fn main() -> ExitCode {
         }
     }
     let has_prometheus = tests.iter().any(|(name, _)| name.contains("metrics"));
-    let cluster = Cluster::up(has_prometheus);
+    let mut cluster = Cluster::up(has_prometheus);
     let mut failed = Vec::new();
     for (name, test) in tests {
         println!("test {name}");
@@ -115,6 +115,7 @@ fn main() -> ExitCode {
         if outcome.is_err() {
             cluster.show();
             failed.push(*name);
+            cluster = cluster.anew(has_prometheus);
         }
     }
     if failed.is_empty() {
