@@ -12,11 +12,8 @@ pub struct Deployed<'a> {
     pub cluster: &'a Cluster,
     pub name: &'static str,
     pub folder: PathBuf,
-}
-
-/// Where release binaries are built, for all projects.
-fn target() -> PathBuf {
-    Path::new(REPOSITORY).join("target/emitted")
+    /// Where its release binary is built. Projects with different names share one; cargo would mix up two with the same.
+    pub target: PathBuf,
 }
 
 impl<'a> Deployed<'a> {
@@ -44,6 +41,7 @@ impl<'a> Deployed<'a> {
             cluster,
             name,
             folder,
+            target: Path::new(REPOSITORY).join("target/emitted"),
         };
         deployed.build("v1");
         deployed
@@ -60,7 +58,7 @@ impl<'a> Deployed<'a> {
 
     /// Makes the image with this tag.
     pub fn load(&self, tag: &str) {
-        let binary = target().join("release").join(self.name);
+        let binary = self.target.join("release").join(self.name);
         let binary = format!("{}=/manager", binary.display());
         Cluster::load(&format!("{}:{tag}", self.name), &[&binary]);
     }
@@ -115,7 +113,7 @@ impl<'a> Deployed<'a> {
         let mut command = self.cluster.command(name);
         command
             .current_dir(&self.folder)
-            .env("CARGO_TARGET_DIR", target());
+            .env("CARGO_TARGET_DIR", &self.target);
         command
     }
 

@@ -113,6 +113,7 @@ pub fn update(cluster: &Cluster) {
     let deployed = Deployed {
         cluster,
         name: "cronjob",
+        target: folder.with_extension("target"),
         folder,
     };
     deployed.build("old");

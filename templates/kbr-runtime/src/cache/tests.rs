@@ -239,6 +239,24 @@ fn an_own_object_that_somebody_deleted_while_the_watch_was_cut_is_told_to_be_gon
     assert_eq!(told(), [change("a", Some(5), None)]);
 }
 
+/// The watch was cut before it showed that the first was deleted and the second took its name. Each has an owner.
+#[test]
+fn an_own_object_that_took_the_name_of_another_is_told_to_be_gone_too() {
+    let mut own = object("a", 8, "x");
+    own.metadata.uid = Some("a-2".to_owned());
+    let cache = listed(&[object("a", 3, "y")]);
+    let told = told(&cache);
+    cache.insert(&own);
+
+    list(&cache, &[]);
+
+    assert_eq!(of(&cache, "x"), []);
+    assert_eq!(
+        told(),
+        [change("a", Some(3), None), change("a", Some(8), None)]
+    );
+}
+
 #[test]
 fn own_writes_show_before_the_watch_shows_them() {
     let cache = listed(&[object("a", 1, "x")]);

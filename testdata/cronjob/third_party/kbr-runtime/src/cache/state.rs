@@ -309,9 +309,14 @@ impl State {
                     .and_then(|written| written.object)
                     .filter(|_| slot.shown.is_none())
             });
-            let is_told = |change: &Change| change.key == key && change.new.is_none();
-            if old.is_some() && !changes.iter().any(is_told) {
-                changes.push(Change::new(&key, old, None));
+            let Some(old) = old else { continue };
+            // The one that is told to be gone may have had the name before this one.
+            let is_told = |change: &Change| {
+                let gone = change.old.as_ref().filter(|_| change.new.is_none());
+                change.key == key && gone.is_some_and(|gone| gone.uid == old.uid)
+            };
+            if !changes.iter().any(is_told) {
+                changes.push(Change::new(&key, Some(old), None));
             }
         }
     }
