@@ -19,7 +19,8 @@ use clap::{ArgAction, Args, Parser, Subcommand, ValueEnum};
 
 use crate::guide;
 use crate::names::{
-    ControllerName, Domain, Group, Kind, Owner, Plural, ProjectName, Repo, Version, WebhookPath,
+    BundleVersion, ControllerName, Domain, Group, ImageRef, Kind, Owner, Plural, ProjectName, Repo,
+    Version, WebhookPath,
 };
 use crate::project::{Certificates, License};
 
@@ -114,6 +115,8 @@ pub enum Command {
     Docs(DocsArgs),
     /// Generate a Helm chart from config/: dist/chart
     Chart(ChartArgs),
+    /// Generate an OLM bundle from config/ and the code: bundle/ and bundle.Dockerfile
+    Bundle(BundleArgs),
     /// Provide etcd, kube-apiserver and kubectl for tests
     #[command(subcommand)]
     Envtest(Envtest),
@@ -155,6 +158,7 @@ impl Command {
             Self::Manifests(_) => "manifests",
             Self::Docs(_) => "docs",
             Self::Chart(_) => "chart",
+            Self::Bundle(_) => "bundle",
             Self::Envtest(_) => "envtest",
             Self::Completion { .. } => "completion",
             Self::Man { .. } => "man",
@@ -174,7 +178,8 @@ impl Command {
             | Self::Update(_)
             | Self::Manifests(_)
             | Self::Docs(_)
-            | Self::Chart(_) => true,
+            | Self::Chart(_)
+            | Self::Bundle(_) => true,
             Self::Envtest(_)
             | Self::Completion { .. }
             | Self::Man { .. }
@@ -394,6 +399,22 @@ pub struct DocsArgs {
 #[derive(Debug, Args)]
 pub struct ChartArgs {
     /// Write nothing; fail if the chart is out of date
+    #[arg(long)]
+    pub check: bool,
+}
+
+#[derive(Debug, Args)]
+pub struct BundleArgs {
+    /// Version of the operator, such as 1.2.3, which the bundle does not have yet [default: that of the bundle, or
+    /// of Cargo.toml]
+    #[arg(long, value_name = "VERSION")]
+    pub version: Option<BundleVersion>,
+
+    /// Image of the manager [default: that of the bundle, or of config/manager]
+    #[arg(long, value_name = "IMAGE")]
+    pub image: Option<ImageRef>,
+
+    /// Write nothing; fail if the bundle is out of date
     #[arg(long)]
     pub check: bool,
 }
