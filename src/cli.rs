@@ -9,6 +9,7 @@ mod external;
 mod help;
 mod hints;
 mod image;
+mod packages;
 mod parse;
 mod rename;
 
@@ -19,8 +20,7 @@ use clap::{ArgAction, Args, Parser, Subcommand, ValueEnum};
 
 use crate::guide;
 use crate::names::{
-    BundleVersion, ControllerName, Domain, Group, ImageRef, Kind, Owner, Plural, ProjectName, Repo,
-    Version, WebhookPath,
+    ControllerName, Domain, Group, Kind, Owner, Plural, ProjectName, Repo, Version, WebhookPath,
 };
 use crate::project::{Certificates, License};
 
@@ -28,6 +28,7 @@ pub use delete::{Delete, DeleteApiArgs, DeleteArgs, DeleteControllerArgs, Delete
 pub use envtest::{Envtest, EnvtestUseArgs};
 pub use external::ExternalArgs;
 pub use image::ImageArgs;
+pub use packages::{BundleArgs, ChartArgs};
 pub use rename::{Rename, RenameGroupArgs, RenameKindArgs, RenameVersionArgs};
 
 /// Scaffolds complete Kubernetes operators in Rust
@@ -392,29 +393,6 @@ pub struct ManifestsArgs {
 #[derive(Debug, Args)]
 pub struct DocsArgs {
     /// Write nothing; fail if the reference is out of date
-    #[arg(long)]
-    pub check: bool,
-}
-
-#[derive(Debug, Args)]
-pub struct ChartArgs {
-    /// Write nothing; fail if the chart is out of date
-    #[arg(long)]
-    pub check: bool,
-}
-
-#[derive(Debug, Args)]
-pub struct BundleArgs {
-    /// Version of the operator, such as 1.2.3, which the bundle does not have yet [default: that of the bundle, or
-    /// of Cargo.toml]
-    #[arg(long, value_name = "VERSION")]
-    pub version: Option<BundleVersion>,
-
-    /// Image of the manager [default: that of the bundle, or of config/manager]
-    #[arg(long, value_name = "IMAGE")]
-    pub image: Option<ImageRef>,
-
-    /// Write nothing; fail if the bundle is out of date
     #[arg(long)]
     pub check: bool,
 }

@@ -70,7 +70,11 @@ fn what_only_the_owner_knows_stays() {
     assert_eq!(project.read(BASE), KNOWN_BY_THE_OWNER);
     // With the checks of OperatorHub.
     let findings = bundle.findings(&["--object_validate", "--operatorhub_validate"]);
-    assert_eq!(findings, "");
+    // The first takes each rule for `events` for one of their removed version.
+    let known = ["Migrate the API(s) for events", "validator is deprecated"];
+    for finding in findings.lines() {
+        assert!(known.iter().any(|it| finding.contains(it)), "{finding}");
+    }
 
     let version = bundle.service_version();
     assert_eq!(version["metadata"]["name"], "cronjob.v1.3.0");
