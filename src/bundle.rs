@@ -80,6 +80,7 @@ pub fn version(project: &Project, tree: &Tree) -> Result<Option<BundleVersion>, 
 pub fn files(project: &Project, tree: &Tree, release: &Release<'_>) -> Result<Made, BundleError> {
     let name = project.project_name.as_str();
     let existing = Existing::read(project, tree)?;
+    let is_new = release.version.is_some() && release.version != existing.version.as_ref();
     let version = match (release.version, existing.version) {
         (Some(version), _) => version.clone(),
         (None, Some(version)) => version,
@@ -87,8 +88,12 @@ pub fn files(project: &Project, tree: &Tree, release: &Release<'_>) -> Result<Ma
     };
     let image = release.image.map(ImageRef::as_str);
     let image = image.or(existing.image.as_deref());
-
     let mut warnings = Vec::new();
+    if let (Some(image), None, true) = (image, release.image, is_new) {
+        warnings.push(format!(
+            "the image of the manager is still `{image}`: type that of the new version after `--image`"
+        ));
+    }
     let mut all = objects(project, tree)?;
     let certificates = taken(&mut all, |it| it.group() == "cert-manager.io");
     let leases = taken(&mut all, |it| {

@@ -56,7 +56,7 @@ pub enum BundleError {
     #[diagnostic(code("bundle-subjects"))]
     #[diagnostic(help("write a binding of its own for the other subjects"))]
     Subjects { path: String, role: String },
-    #[error("the webhook `{name}` has `{what}`, which OLM cannot give it: {why}")]
+    #[error("the webhook `{name}` has `{what}`, which OLM does not support: {why}")]
     #[diagnostic(code("bundle-webhook"))]
     #[diagnostic(help(
         "change its `+kbr:webhook` comment and type `kbr manifests`: an `objectSelector` is possible"

@@ -125,11 +125,14 @@ fn admission(
         })
     };
     if webhook.get("namespaceSelector").is_some() {
-        let why = "it replaces it with the namespaces that the operator watches";
+        let why = "it selects the namespaces that the operator watches";
         return refused("namespaceSelector", why);
     }
     if webhook.get("matchConditions").is_some() {
-        return refused("matchConditions", "a ClusterServiceVersion has none");
+        return refused(
+            "matchConditions",
+            "a ClusterServiceVersion has no such field",
+        );
     }
     if webhook["clientConfig"]["service"].is_null() {
         return refused("url", "it calls the operator's own Service");

@@ -96,6 +96,7 @@ fn main() -> ExitCode {
         ("/usr/bin/memcached", "memcached"),
         ("/bin/busybox", "busybox"),
         ("/usr/bin/curl", "curl"),
+        ("/usr/bin/openssl", "openssl"),
     ] {
         if !Path::new(program).exists() {
             println!(

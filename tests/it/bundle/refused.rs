@@ -104,9 +104,12 @@ fn an_image_that_no_cluster_can_pull_is_reported() {
     );
     let run = project.kbr(&format!("bundle --image {IMAGE}")).success();
     assert!(!run.stderr.contains(words), "{}", run.stderr);
-    // The image of the bundle stays.
+    // Otherwise the image of the bundle stays.
+    let stays = format!("the image of the manager is still `{IMAGE}`");
     let run = project.kbr("bundle --version 0.2.0").success();
-    assert!(!run.stderr.contains(words), "{}", run.stderr);
+    assert!(run.stderr.contains(&stays), "{}", run.stderr);
+    let run = project.kbr(&format!("bundle --version 0.3.0 --image {IMAGE}"));
+    assert!(!run.success().stderr.contains(&stays));
     refuse_usage(&project, "bundle --image a:b:c");
 }
 
@@ -134,7 +137,7 @@ fn webhooks_that_olm_cannot_call_as_they_are_meant_are_refused() {
         &project("scaffold"),
         "bundle",
         &[
-            "has `namespaceSelector`, which OLM cannot give it",
+            "has `namespaceSelector`, which OLM does not support",
             "`objectSelector` is possible",
         ],
     );
