@@ -79,21 +79,8 @@ pub fn version(project: &Project, tree: &Tree) -> Result<Option<BundleVersion>, 
 
 pub fn files(project: &Project, tree: &Tree, release: &Release<'_>) -> Result<Made, BundleError> {
     let name = project.project_name.as_str();
-    let existing = Existing::read(project, tree)?;
-    let is_new = release.version.is_some() && release.version != existing.version.as_ref();
-    let version = match (release.version, existing.version) {
-        (Some(version), _) => version.clone(),
-        (None, Some(version)) => version,
-        (None, None) => service_version::of_manifest(tree)?,
-    };
-    let image = release.image.map(ImageRef::as_str);
-    let image = image.or(existing.image.as_deref());
     let mut warnings = Vec::new();
-    if let (Some(image), None, true) = (image, release.image, is_new) {
-        warnings.push(format!(
-            "the image of the manager is still `{image}`: type that of the new version after `--image`"
-        ));
-    }
+    let chosen = chosen(project, tree, release, &mut warnings)?;
     let mut all = objects(project, tree)?;
     let certificates = taken(&mut all, |it| it.group() == "cert-manager.io");
     let leases = taken(&mut all, |it| {
@@ -101,8 +88,8 @@ pub fn files(project: &Project, tree: &Tree, release: &Release<'_>) -> Result<Ma
     });
     let manager = Manager::take(&mut all, project)?;
     let permissions = permissions::take(&mut all, &manager.accounts(), !leases.is_empty())?;
-    let called = webhooks::take(&mut all, &manager, name)?;
-    let modes = webhooks::install_modes(project, &called)?;
+    let webhooks = webhooks::take(&mut all, &manager, name)?;
+    let modes = webhooks::install_modes(project, &webhooks)?;
     let secrets = deployment::secrets(&certificates);
     if deployment::measure(&mut all, &secrets) {
         warnings.push(
@@ -111,7 +98,9 @@ pub fn files(project: &Project, tree: &Tree, release: &Release<'_>) -> Result<Ma
                 .to_owned(),
         );
     }
-    let installs = manager.deployments(image, !called.is_empty(), &secrets, project.namespaced);
+    let image = chosen.image.as_deref();
+    let has_webhooks = !webhooks.is_empty();
+    let installs = manager.deployments(image, has_webhooks, &secrets, project.namespaced);
     if installs.image.starts_with("controller:") {
         warnings.push(format!(
             "the image of the manager is `{}`, which no cluster can pull: type `kbr bundle --image IMAGE`",
@@ -130,59 +119,92 @@ pub fn files(project: &Project, tree: &Tree, release: &Release<'_>) -> Result<Ma
     let crds: Vec<Value> = crds.collect();
     let owned = owned::all(&crds);
     let examples = samples(tree, &crds);
-    for crd in &owned {
-        let api = |object: &Value| {
-            let group = text_of(crd, "name").split_once('.');
-            let group = group.map(|(_, group)| group).unwrap_or_default();
-            object["apiVersion"] == format!("{group}/{}", text_of(crd, "version"))
-        };
-        let is_it = |object: &Value| object["kind"] == crd["kind"] && api(object);
-        if !examples.iter().any(is_it) {
-            warnings.push(format!(
-                "`{}` has no sample of {} in version {}, which catalogs show as an example",
-                layout::SAMPLES,
-                text_of(crd, "kind"),
-                text_of(crd, "version"),
-            ));
-        }
-    }
+    warnings.extend(without_sample(&owned, &examples));
     let base = tree.text(layout::BUNDLE_BASE);
     let new_base = base.is_none().then(|| service_version::base(name));
-    let base = service_version::read(
-        base.or(new_base.as_deref()).unwrap_or_default(),
-        layout::BUNDLE_BASE,
-    )?;
-    let made = service_version::Parts {
+    let base = base.or(new_base.as_deref()).unwrap_or_default();
+    let base = service_version::read(base, layout::BUNDLE_BASE)?;
+    let parts = service_version::Parts {
         examples,
         installs,
         modes,
         owned,
         permissions,
-        version,
-        webhooks: called,
+        version: chosen.version,
+        webhooks,
     };
-    let mut files: BTreeMap<String, String> = all
-        .iter()
-        .map(|object| (path(object), yaml::write(&object.value)))
-        .collect();
-    files.insert(
-        layout::cluster_service_version(name),
-        service_version::write(base, made, name),
-    );
+    let path_of = layout::cluster_service_version(name);
+    let service_version = service_version::write(base, parts, name);
+    let as_they_are = all.iter().map(|it| (path(it), yaml::write(&it.value)));
     let of_kbr = BUNDLE.map(|(path, text)| (path.to_owned(), text.replace(PROJECT, name)));
-    files.extend(of_kbr);
-    let size = compressed_files(files.values());
-    if size > CONFIG_MAP {
-        return Err(BundleError::TooLarge {
-            size,
-            limit: CONFIG_MAP,
-        });
-    }
+    let files = as_they_are.chain([(path_of, service_version)]);
+    let files: BTreeMap<String, String> = files.chain(of_kbr).collect();
+    fits(&files)?;
     Ok(Made {
         files,
         base: new_base,
         warnings,
     })
+}
+
+/// Refuses a bundle that is too large for OLM.
+fn fits(files: &BTreeMap<String, String>) -> Result<(), BundleError> {
+    let (size, limit) = (compressed_files(files.values()), CONFIG_MAP);
+    match size > limit {
+        true => Err(BundleError::TooLarge { size, limit }),
+        false => Ok(()),
+    }
+}
+
+/// The version and the image of the new bundle.
+struct Chosen {
+    version: BundleVersion,
+    /// Otherwise that of `config/`.
+    image: Option<String>,
+}
+
+fn chosen(
+    project: &Project,
+    tree: &Tree,
+    release: &Release<'_>,
+    warnings: &mut Vec<String>,
+) -> Result<Chosen, BundleError> {
+    let existing = Existing::read(project, tree)?;
+    let is_new = release.version.is_some() && release.version != existing.version.as_ref();
+    if let (Some(image), None, true) = (&existing.image, release.image, is_new) {
+        warnings.push(format!(
+            "the image of the manager is still `{image}`: type that of the new version after `--image`"
+        ));
+    }
+    let version = match release.version.cloned().or(existing.version) {
+        Some(version) => version,
+        None => service_version::of_manifest(tree)?,
+    };
+    let image = release.image.map(ToString::to_string);
+    Ok(Chosen {
+        version,
+        image: image.or(existing.image),
+    })
+}
+
+/// The warnings about versions of CRDs that no sample shows.
+fn without_sample(owned: &[Value], examples: &[Value]) -> Vec<String> {
+    let has_none = |crd: &&Value| {
+        let group = text_of(crd, "name").split_once('.');
+        let group = group.map(|(_, group)| group).unwrap_or_default();
+        let api = format!("{group}/{}", text_of(crd, "version"));
+        let mut examples = examples.iter();
+        !examples.any(|it| it["kind"] == crd["kind"] && it["apiVersion"] == *api)
+    };
+    let warning = |crd: &Value| {
+        format!(
+            "`{}` has no sample of {} in version {}, which catalogs show as an example",
+            layout::SAMPLES,
+            text_of(crd, "kind"),
+            text_of(crd, "version"),
+        )
+    };
+    owned.iter().filter(has_none).map(warning).collect()
 }
 
 /// The objects of `config/default` that the bundle is made of, named as they are deployed.
