@@ -1,18 +1,13 @@
 //! A Helm chart from `config/`: the same objects, with values for what its users may change.
 //!
-//! [`build`] evaluates `config/default` as kustomize does, except for two things: each name is a [`text::name`], and
-//! the operator's namespace is [`text::NAMESPACE`]. [`convert`] makes the objects templates, and [`values`] what they
+//! [`kustomize`](crate::kustomize) evaluates `config/default`, with marks for names and the namespace. [`convert`] makes the objects templates, and [`values`] what they
 //! read; [`about`] is `Chart.yaml`. There is one template for each file of `config/` with an object that is deployed,
 //! at the same path. The CRDs are templates too, because Helm never updates those in `crds/`. Pure.
 
 mod about;
-mod build;
 mod convert;
 mod error;
-mod json_patch;
 mod manager;
-mod references;
-mod replacement;
 mod text;
 mod values;
 
@@ -20,12 +15,12 @@ use std::collections::BTreeMap;
 
 pub use error::ChartError;
 
+use crate::kustomize::Build;
 use crate::layout;
 use crate::manifests::crd::size::{SECRET, release};
 use crate::project::Project;
 use crate::templates::CHART;
 use crate::tree::Tree;
-use build::Build;
 
 /// In the templates of the chart that are the same for every project, where the project's name belongs.
 const PROJECT: &str = "PROJECT";

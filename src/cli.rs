@@ -9,6 +9,7 @@ mod external;
 mod help;
 mod hints;
 mod image;
+mod packages;
 mod parse;
 mod rename;
 
@@ -27,6 +28,7 @@ pub use delete::{Delete, DeleteApiArgs, DeleteArgs, DeleteControllerArgs, Delete
 pub use envtest::{Envtest, EnvtestUseArgs};
 pub use external::ExternalArgs;
 pub use image::ImageArgs;
+pub use packages::{BundleArgs, ChartArgs};
 pub use rename::{Rename, RenameGroupArgs, RenameKindArgs, RenameVersionArgs};
 
 /// Scaffolds complete Kubernetes operators in Rust
@@ -114,6 +116,8 @@ pub enum Command {
     Docs(DocsArgs),
     /// Generate a Helm chart from config/: dist/chart
     Chart(ChartArgs),
+    /// Generate an OLM bundle from config/ and the code: bundle/ and bundle.Dockerfile
+    Bundle(BundleArgs),
     /// Provide etcd, kube-apiserver and kubectl for tests
     #[command(subcommand)]
     Envtest(Envtest),
@@ -155,6 +159,7 @@ impl Command {
             Self::Manifests(_) => "manifests",
             Self::Docs(_) => "docs",
             Self::Chart(_) => "chart",
+            Self::Bundle(_) => "bundle",
             Self::Envtest(_) => "envtest",
             Self::Completion { .. } => "completion",
             Self::Man { .. } => "man",
@@ -174,7 +179,8 @@ impl Command {
             | Self::Update(_)
             | Self::Manifests(_)
             | Self::Docs(_)
-            | Self::Chart(_) => true,
+            | Self::Chart(_)
+            | Self::Bundle(_) => true,
             Self::Envtest(_)
             | Self::Completion { .. }
             | Self::Man { .. }
@@ -387,13 +393,6 @@ pub struct ManifestsArgs {
 #[derive(Debug, Args)]
 pub struct DocsArgs {
     /// Write nothing; fail if the reference is out of date
-    #[arg(long)]
-    pub check: bool,
-}
-
-#[derive(Debug, Args)]
-pub struct ChartArgs {
-    /// Write nothing; fail if the chart is out of date
     #[arg(long)]
     pub check: bool,
 }

@@ -5,6 +5,7 @@
 
 mod against;
 pub mod beside;
+pub mod bundle;
 pub mod chart;
 mod compile;
 pub mod create_api;
@@ -23,6 +24,7 @@ mod lines;
 pub mod manifests;
 mod merge;
 mod moves;
+pub mod packaged;
 mod reference;
 pub mod rename;
 mod renamed;
@@ -35,10 +37,9 @@ pub mod update;
 pub mod wanted;
 mod words;
 
-use crate::chart::ChartError;
 use crate::cli::{
-    ApiArgs, Cli, Color, Command, Create, Delete, EditArgs, InitArgs, ManifestsArgs, Mode,
-    UpdateArgs,
+    ApiArgs, BundleArgs, Cli, Color, Command, Create, Delete, EditArgs, InitArgs, ManifestsArgs,
+    Mode, UpdateArgs,
 };
 use crate::commands::error::{Error, Result};
 use crate::commands::folder::error::FolderError;
@@ -53,6 +54,8 @@ use compile::Compiled;
 use create_api::Parts;
 use folder::{folder_name, from_here, load, project_above};
 use moves::Format;
+use packaged::error::PackagedError;
+use packaged::{Package, Planned};
 use run::Run;
 use wanted::Wanted;
 
@@ -92,6 +95,7 @@ pub fn run(cli: Cli, report: &Report) -> Result<()> {
         Command::Manifests(args) => manifests(&args, cli.color, &run),
         Command::Docs(_) => docs(cli.color, &run),
         Command::Chart(_) => chart(&run),
+        Command::Bundle(args) => bundle(&args, &run),
         Command::Envtest(args) => envtest::run(root, &args, report),
         Command::Completion { shell } => {
             report.output(completion::script(shell));
@@ -215,10 +219,23 @@ fn chart(run: &Run) -> Result<()> {
     let (project, tree) = load(root, Project::parse)?;
     let earlier = |path: &str, hash: &str| chart::earlier(root, path, hash);
     let planned = chart::plan(project, &tree, &earlier)?;
-    run.end(&tree, planned.wanted)?;
+    packaged(chart::CHART, planned, &tree, run)
+}
+
+fn bundle(args: &BundleArgs, run: &Run) -> Result<()> {
+    let root = &run.root;
+    let (project, tree) = load(root, Project::parse)?;
+    let earlier = |path: &str, hash: &str| bundle::earlier(root, path, hash);
+    let is_check = run.mode == Mode::Check;
+    let planned = bundle::plan(project, args, is_check, &tree, &earlier)?;
+    packaged(bundle::BUNDLE, planned, &tree, run)
+}
+
+fn packaged(package: Package, planned: Planned, tree: &Tree, run: &Run) -> Result<()> {
+    run.end(tree, planned.wanted)?;
     match planned.conflicts {
         files if files.is_empty() => Ok(()),
-        files => Err(ChartError::Conflict { files }.into()),
+        files => Err(PackagedError::new(package, files).into()),
     }
 }
 

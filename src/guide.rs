@@ -52,6 +52,7 @@ chapters! {
     "multigroup" multigroup,
     "deploying" deploying,
     "charts" charts,
+    "bundles" bundles,
     "metrics" metrics,
     "deleting" deleting,
     "renaming" renaming,

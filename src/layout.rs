@@ -19,6 +19,11 @@ pub const CONTROLLERS: &str = "src/controller.rs";
 pub const LIB: &str = "src/lib.rs";
 /// The Helm chart.
 pub const CHART: &str = "dist/chart/";
+/// The OLM bundle, whose Dockerfile is beside it.
+pub const BUNDLE: &str = "bundle/";
+pub const BUNDLE_DOCKERFILE: &str = "bundle.Dockerfile";
+/// What the bundle's ClusterServiceVersion has that kbr cannot know.
+pub const BUNDLE_BASE: &str = "config/manifests/clusterserviceversion.yaml";
 /// Folder of everything that kustomize builds.
 pub const CONFIG: &str = "config/";
 pub const CRD_BASES: &str = "config/crd/bases/";
@@ -75,10 +80,11 @@ pub fn is_vendored(path: &str) -> bool {
 }
 
 /// Whether PROJECT records a hash of that file: not if kbr generates it from the code, which its header says, and
-/// the vendored crates have their own checksums.
+/// the vendored crates have their own checksums. What the bundle is made from is its owner's alone.
 pub fn is_recorded(path: &str) -> bool {
     let files = [
         API_REFERENCE,
+        BUNDLE_BASE,
         CERTIFICATES_ROLE,
         CRDGEN,
         MANAGER_ROLE,
@@ -90,6 +96,16 @@ pub fn is_recorded(path: &str) -> bool {
         && !folders.iter().any(|folder| path.starts_with(folder))
         && !is_vendored(path)
         && !path.ends_with(UPDATE_BESIDE)
+}
+
+/// Whether a file is part of the bundle.
+pub fn is_of_bundle(path: &str) -> bool {
+    path.starts_with(BUNDLE) || path == BUNDLE_DOCKERFILE
+}
+
+/// The ClusterServiceVersion of the bundle.
+pub fn cluster_service_version(project: &str) -> String {
+    format!("{BUNDLE}manifests/{project}.clusterserviceversion.yaml")
 }
 
 /// File name of a kind's CRD, from its qualified group and its plural.

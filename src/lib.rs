@@ -78,12 +78,16 @@
 //! With `--against`, [`manifests::compat`] compares the CRDs with those of an earlier commit, which git
 //! provides through [`toolchain`]. Its table of changes, `changes.yaml`, is tested with an API server too.
 //!
-//! # The Helm chart
+//! # The Helm chart and the OLM bundle
 //!
-//! [`chart`] evaluates `config/default` as kustomize does, with marks in place of names and of the namespace, and
-//! turns each object into a template. So the chart has what users have added to `config/`, and kbr needs no kubectl.
-//! What kustomize can do and kbr cannot is refused. [`commands::chart`] merges the result with the edits of the
-//! chart's owner; like `kbr update`, it knows from PROJECT what kbr wrote last.
+//! [`kustomize`] evaluates `config/default` as kustomize does, with marks in place of names and of the namespace, so
+//! both have what users have added to `config/`, and kbr needs no kubectl. What kustomize can do and kbr cannot is
+//! refused. [`chart`] turns each object into a template. [`bundle`] sorts the objects into those that OLM installs as
+//! they are and those that it makes itself from the ClusterServiceVersion: the Deployment, the roles of its
+//! ServiceAccount and the webhooks. What only the owner knows is in a file of `config/manifests`.
+//!
+//! [`commands::packaged`] merges either with the edits of its owner; like `kbr update`, it knows from PROJECT what kbr
+//! wrote last.
 //!
 //! # What is emitted
 //!
@@ -173,8 +177,10 @@ mod names;
 mod project;
 
 mod article;
+mod bundle;
 mod cargo_toml;
 mod chart;
+mod kustomize;
 mod layout;
 mod lock;
 mod marker;

@@ -113,6 +113,8 @@ names! {
     CrateSpec => rules::crate_spec,
     /// A container image as `docker pull` accepts it, such as `memcached:1.6.26-alpine`.
     ImageRef => rules::image,
+    /// Version of a bundle: a semantic version such as `1.2.3` or `1.2.3-rc.1`.
+    BundleVersion => rules::bundle_version,
     /// A word of the command of a container: one line of text.
     CommandWord => rules::command_word,
     /// Copyright holder named in license headers: one line of text.

@@ -63,6 +63,21 @@ pub const CHART: [(&str, &str); 3] = [
     ),
 ];
 
+/// The files of an OLM bundle that are the same for every project, except for its name: path and text.
+pub const BUNDLE: [(&str, &str); 2] = [
+    (
+        "bundle.Dockerfile",
+        include_str!("../templates/bundle/bundle.Dockerfile"),
+    ),
+    (
+        "bundle/metadata/annotations.yaml",
+        include_str!("../templates/bundle/annotations.yaml"),
+    ),
+];
+
+/// What only the owner of a bundle knows, as it is in the beginning.
+pub const BUNDLE_BASE: &str = include_str!("../templates/bundle/clusterserviceversion.yaml");
+
 /// A file below `templates/`, and the type of its context. [`all`] has every template.
 #[derive(Debug)]
 pub struct Template<C> {

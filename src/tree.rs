@@ -13,7 +13,8 @@ use crate::error::IoError;
 use crate::templates;
 
 /// Folders whose parent is not read otherwise: other vendored code and other build output do not belong to kbr.
-const PARTS: [(&str, &[&str]); 2] = [
+const PARTS: [(&str, &[&str]); 3] = [
+    ("bundle", &["manifests", "metadata"]),
     ("dist", &["chart"]),
     ("third_party", &["kbr-runtime", "kbr-testing"]),
 ];
@@ -50,7 +51,7 @@ impl Tree {
     /// Reads the project below `root`; a folder that does not exist gives an empty tree.
     pub fn load(root: &Path) -> Result<Self, IoError> {
         let mut tree = Self::default();
-        // Every command writes below the folders that `kbr init` creates, and to the chart and the vendored crates.
+        // Every command writes below the folders that `kbr init` creates, and to the bundle, the chart and the vendored crates.
         let folders: BTreeSet<&str> = templates::init_folders().collect();
         for (name, path) in children(root)? {
             if path.is_dir() && !path.is_symlink() && !folders.contains(name.as_str()) {

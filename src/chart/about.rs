@@ -1,10 +1,10 @@
 //! `Chart.yaml`, with what Artifact Hub shows. Pure.
 
-use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
 use super::manager::Settings;
 use crate::cargo_toml::Manifest;
+use crate::kustomize::{lenient, samples};
 use crate::layout;
 use crate::manifests::json::{list_of, text_of};
 use crate::project::{License, Project};
@@ -44,20 +44,9 @@ pub fn chart(project: &Project, tree: &Tree, settings: &Settings) -> String {
 fn annotations(project: &Project, tree: &Tree, settings: &Settings) -> Map<String, Value> {
     let crds = tree.files();
     let crds = crds.filter(|(path, _)| path.starts_with(layout::CRD_BASES));
-    let crds: Vec<Value> = crds.flat_map(|(_, text)| documents(text)).collect();
+    let crds: Vec<Value> = crds.flat_map(|(_, text)| lenient(text)).collect();
     let described: Vec<Value> = crds.iter().flat_map(described).collect();
-    let is_own = |object: &Value| {
-        let kind = |crd: &Value| {
-            let version = text_of(object, "apiVersion");
-            version.split_once('/').map(|(group, _)| group) == crd["spec"]["group"].as_str()
-                && object["kind"] == crd["spec"]["names"]["kind"]
-        };
-        crds.iter().any(kind)
-    };
-    let samples = tree.files();
-    let samples = samples.filter(|(path, _)| path.starts_with(layout::SAMPLES));
-    let mut examples: Vec<Value> = samples.flat_map(|(_, text)| documents(text)).collect();
-    examples.retain(is_own);
+    let examples = samples(tree, &crds);
     let image = match settings.tag.as_str() {
         "" => settings.repository.clone(),
         tag => format!("{}:{tag}", settings.repository),
@@ -97,9 +86,4 @@ fn described(crd: &Value) -> Vec<Value> {
         })
     });
     described.collect()
-}
-
-fn documents(text: &str) -> Vec<Value> {
-    let documents = serde_yaml::Deserializer::from_str(text).map(Value::deserialize);
-    documents.filter_map(Result::ok).collect()
 }

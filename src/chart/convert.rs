@@ -4,10 +4,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Map, Value, json};
 
-use super::build::Object;
-use super::replacement::items;
 use super::text::{self, INDENT};
 use super::values;
+use crate::kustomize::{Object, items};
 use crate::layout;
 use crate::names::objects;
 

@@ -2,11 +2,9 @@
 
 use serde_json::{Value, json};
 
-use super::build::Object;
-use super::error::ChartError;
-use super::replacement::{CONTAINERS, items, split_image};
 use super::text::{self, INDENT};
 use super::values::METRICS;
+use crate::kustomize::{CONTAINERS, KustomizeError, Object, items, split_image};
 use crate::manifests::json::text_of;
 use crate::names::objects;
 
@@ -26,17 +24,17 @@ pub struct Settings {
 }
 
 /// Makes what values change in the objects read them, and returns what was there.
-pub fn convert(objects: &mut [Object], project: &str) -> Result<Settings, ChartError> {
+pub fn convert(objects: &mut [Object], project: &str) -> Result<Settings, KustomizeError> {
     let account = find(objects, "ServiceAccount").map(|object| &mut object.value["metadata"]);
     let account_annotations = account.map(|metadata| {
         let entry = with("serviceAccount.annotations", "annotations");
         exchanged(metadata, "annotations", json!({}), entry)
     });
-    let deployment = find(objects, "Deployment").ok_or(ChartError::NoManager)?;
+    let deployment = find(objects, "Deployment").ok_or(KustomizeError::NoManager)?;
     let deployment = &mut deployment.value;
     let pod = deployment.pointer("/spec/template/spec");
     if !pod.is_some_and(Value::is_object) {
-        return Err(ChartError::NoManager);
+        return Err(KustomizeError::NoManager);
     }
     let inline = |key: &str, value| (key.to_owned(), text::inline(value));
     let entry = inline("replicas", "{{ .Values.replicas }}");
@@ -56,7 +54,7 @@ pub fn convert(objects: &mut [Object], project: &str) -> Result<Settings, ChartE
         .into_iter()
         .flatten();
     let manager = containers.find(|it| it["name"] == "manager");
-    let manager = manager.ok_or(ChartError::NoManager)?;
+    let manager = manager.ok_or(KustomizeError::NoManager)?;
     let image = text_of(manager, "image").to_owned();
     let (repository, tag) = split_image(&image);
     manager["image"] = text::inline(&format!("{{{{ include \"{project}.image\" . | quote }}}}"));

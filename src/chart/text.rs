@@ -5,13 +5,8 @@
 
 use serde_json::{Map, Value};
 
+use crate::kustomize::mark::{NAME, NAMESPACE};
 use crate::yaml;
-
-/// The namespace of the release.
-pub const NAMESPACE: &str = "\u{e000}";
-
-/// Begins and ends the name of an object, and stands for a dot in it, so that kustomize's delimiters do not cut it.
-const NAME: [char; 3] = ['\u{e001}', '\u{e002}', '\u{e003}'];
 
 /// Begins lines of a template.
 const LINES: char = '\u{e004}';
@@ -24,12 +19,6 @@ const WHEN: char = '\u{e006}';
 
 /// In lines of a template: the number of spaces in front of them.
 pub const INDENT: &str = "INDENT";
-
-/// The name of an object, which depends on the release.
-pub fn name(name: &str) -> String {
-    let [begin, end, dot] = NAME;
-    format!("{begin}{}{end}", name.replace('.', &dot.to_string()))
-}
 
 /// A value with exactly that text.
 pub fn inline(text: &str) -> Value {
@@ -162,6 +151,7 @@ fn numbered(line: &str, indent: usize) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::kustomize::mark::name;
     use serde_json::json;
 
     #[test]

@@ -6,7 +6,8 @@ use clap::error::ErrorKind;
 use clap::{CommandFactory, Parser};
 
 use super::{
-    ChartArgs, Cli, Command, DocsArgs, ManifestsArgs, Mode, Output, UpdateArgs, help, hints,
+    BundleArgs, ChartArgs, Cli, Command, DocsArgs, ManifestsArgs, Mode, Output, UpdateArgs, help,
+    hints,
 };
 
 impl Cli {
@@ -54,7 +55,7 @@ impl Cli {
             return None;
         }
         Some(format!(
-            "'{option}' can only be used with 'init', 'create', 'delete', 'edit', 'rename', 'update', 'manifests', 'docs' and 'chart'"
+            "'{option}' can only be used with 'init', 'create', 'delete', 'edit', 'rename', 'update', 'manifests', 'docs', 'chart' and 'bundle'"
         ))
     }
 
@@ -63,6 +64,7 @@ impl Cli {
             Command::Manifests(ManifestsArgs { check: true, .. })
             | Command::Docs(DocsArgs { check: true })
             | Command::Chart(ChartArgs { check: true })
+            | Command::Bundle(BundleArgs { check: true, .. })
             | Command::Update(UpdateArgs { check: true, .. }) => Mode::Check,
             _ if self.dry_run => Mode::DryRun,
             _ => Mode::Apply,

@@ -4,6 +4,7 @@ use miette::Diagnostic;
 use thiserror::Error;
 
 use crate::apply::ApplyError;
+use crate::bundle::BundleError;
 use crate::chart::ChartError;
 use crate::commands::against::error::AgainstError;
 use crate::commands::create_api::error::ApiError;
@@ -13,6 +14,7 @@ use crate::commands::edit::error::EditError;
 use crate::commands::external::error::ExternalError;
 use crate::commands::folder::error::FolderError;
 use crate::commands::manifests::error::ManifestsError;
+use crate::commands::packaged::error::PackagedError;
 use crate::commands::rename::error::RenameError;
 use crate::commands::update::error::UpdateError;
 use crate::envtest::EnvtestError;
@@ -63,10 +65,10 @@ errors! {
             drift: Vec<String>,
         },
     }
-    Against(AgainstError), Answer(AnswerError), Api(ApiError), Apply(ApplyError), Cargo(CargoError), Chart(ChartError),
+    Against(AgainstError), Answer(AnswerError), Api(ApiError), Apply(ApplyError), Bundle(BundleError), Cargo(CargoError), Chart(ChartError),
     Delete(DeleteError), Edit(EditError), Envtest(EnvtestError), External(ExternalError),
     Folder(FolderError), Git(GitError), Io(IoError), Lock(LockError),
-    Manifests(ManifestsError), Marker(ScaffoldMarkerError), Move(MoveError), Plan(PlanError),
+    Manifests(ManifestsError), Marker(ScaffoldMarkerError), Move(MoveError), Packaged(PackagedError), Plan(PlanError),
     Project(ProjectError), Rename(RenameError), Update(UpdateError), Webhook(WebhookError),
 }
 

@@ -44,7 +44,7 @@ impl<'a> Run<'a> {
         };
         let is_refused_again = !matches!(
             cli.command,
-            Command::Manifests(_) | Command::Docs(_) | Command::Chart(_)
+            Command::Manifests(_) | Command::Docs(_) | Command::Chart(_) | Command::Bundle(_)
         );
         Ok(Self {
             root,

@@ -73,6 +73,9 @@ fn wanted(cli: Cli, tree: &Tree) -> Option<Result<Wanted>> {
         Command::Chart(_) => {
             project().and_then(|project| Ok(chart::plan(project, tree, &|_, _| None)?.wanted))
         }
+        Command::Bundle(args) => project().and_then(|project| {
+            Ok(bundle::plan(project, &args, false, tree, &|_, _| None)?.wanted)
+        }),
         Command::Envtest(_)
         | Command::Completion { .. }
         | Command::Man { .. }

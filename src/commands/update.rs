@@ -274,10 +274,11 @@ impl<'a> Update<'a> {
         let parts = scaffold::of(&self.project).into_iter();
         let given = parts.filter(|part| matches!(part.what, What::Given));
         let given: BTreeSet<String> = given.map(|part| part.path).collect();
-        // `kbr chart` keeps the chart up to date.
+        // `kbr bundle` and `kbr chart` keep their files up to date.
         let is_emitted = |path: &str| {
             path == lock::PATH
                 || path.starts_with(layout::CHART)
+                || layout::is_of_bundle(path)
                 || fresh.contains_key(path)
                 || given.contains(path)
         };

@@ -82,7 +82,7 @@ fn is_harmless(cli: &Cli, root: &Path) -> bool {
     };
     match &cli.command {
         Command::Init(args) => args.dir.as_deref().is_none_or(is_below),
-        Command::Create(_) | Command::Delete(_) | Command::Chart(_) => true,
+        Command::Create(_) | Command::Delete(_) | Command::Chart(_) | Command::Bundle(_) => true,
         Command::Manifests(_) | Command::Docs(_) => {
             let text = fs::read_to_string(root.join(PROJECT_FILE)).unwrap_or_default();
             Project::parse(&text).is_ok_and(|project| project.apis().next().is_none())

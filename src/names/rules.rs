@@ -37,6 +37,36 @@ fn matches(pattern: &str, text: &str) -> bool {
     Regex::new(pattern).is_ok_and(|regex| regex.is_match(text))
 }
 
+/// A version as OLM reads it. It is a part of the name of the ClusterServiceVersion, `PROJECT.vVERSION`, which is also a
+/// label of other objects.
+pub(super) fn bundle_version(text: &str) -> Result<(), NameError> {
+    const HELP: &str = "type a version such as `1.2.3`, or `1.2.3-rc.1`";
+    let longest = deployed("", METRICS_SERVICE).len() - ".v".len();
+    let version = semver::Version::parse(text);
+    NameError::unless(
+        version.is_ok(),
+        format!("`{text}` is not a semantic version"),
+        HELP,
+    )?;
+    NameError::unless(
+        version.is_ok_and(|version| version.build.is_empty()),
+        format!("`{text}` has build metadata, which the name of an object cannot have"),
+        HELP,
+    )?;
+    NameError::unless(
+        is_subdomain(text),
+        format!("`{text}` cannot be a part of the name of an object"),
+        "type lower-case letters, digits, `.` and `-`, such as `1.2.3-rc.1`",
+    )?;
+    NameError::unless(
+        text.len() <= longest,
+        format!(
+            "`{text}` is too long: with the project's name, it must fit the {LABEL_MAX} characters of a label"
+        ),
+        format!("type at most {longest} characters"),
+    )
+}
+
 pub(super) fn project_name(text: &str) -> Result<(), NameError> {
     // The name of a Service is a DNS label.
     let suffix = deployed("", METRICS_SERVICE);

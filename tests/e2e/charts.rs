@@ -38,8 +38,8 @@ fn images(cluster: &Cluster, release: &str) -> String {
     images.join(" ")
 }
 
-/// Asserts that the defaulter and the validator of the release answer.
-fn is_reviewed(deployed: &Deployed<'_>) {
+/// Asserts that the defaulter and the validator answer.
+pub fn is_reviewed(deployed: &Deployed<'_>) {
     let (cluster, folder) = (deployed.cluster, deployed.folder.display());
     let apply = format!("apply -f {folder}/config/samples/batch_v1_cronjob.yaml");
     eventually("the webhooks answer", 60, || {

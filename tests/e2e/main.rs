@@ -5,12 +5,15 @@
 //! `-- --list` prints the names. Needs what that cluster needs: Linux, root and Go; the first run takes about an hour.
 #![allow(clippy::print_stdout, reason = "a test program without libtest")]
 
+mod bundles;
 mod charts;
 mod cluster;
 mod deployed;
 mod documents;
 mod examples;
 mod faults;
+#[path = "../it/go_tool.rs"]
+mod go_tool;
 #[path = "../it/helm.rs"]
 mod helm;
 mod limits;
@@ -28,7 +31,7 @@ use cluster::Cluster;
 /// A test: its name, and what it does.
 type Test = (&'static str, fn(&Cluster));
 
-const TESTS: [Test; 19] = [
+const TESTS: [Test; 20] = [
     ("example_of_cronjob", |cluster| {
         examples::run(cluster, "cronjob")
     }),
@@ -60,6 +63,7 @@ const TESTS: [Test; 19] = [
     ("no_review_fails_at_the_memory_limit", limits::memory),
     ("refused_pods_are_reported", limits::refused_pods),
     ("a_chart_is_installed_and_changed", charts::helm),
+    ("a_bundle_is_installed_as_by_olm", bundles::olm),
     ("metrics_are_scraped", observed::metrics),
     (
         "no_review_fails_while_certificates_are_renewed",
@@ -92,6 +96,7 @@ fn main() -> ExitCode {
         ("/usr/bin/memcached", "memcached"),
         ("/bin/busybox", "busybox"),
         ("/usr/bin/curl", "curl"),
+        ("/usr/bin/openssl", "openssl"),
     ] {
         if !Path::new(program).exists() {
             println!(

@@ -172,6 +172,7 @@ fn the_documents_name_every_option() {
         "manifests",
         "docs",
         "chart",
+        "bundle",
         "envtest",
         "envtest use",
         "envtest path",

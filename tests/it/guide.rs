@@ -14,7 +14,7 @@ use crate::docs::{fenced, guide, read, topics};
 use crate::support::{REPOSITORY, Run, Sandbox, cargo, compiling};
 
 /// Commands that are shown and not run here, by their first words, and why.
-const NOT_RUN: [(&str, &str); 17] = [
+const NOT_RUN: [(&str, &str); 19] = [
     (
         "cargo add ",
         "needs the registry; steps of the goldens are such commands",
@@ -32,6 +32,8 @@ const NOT_RUN: [(&str, &str); 17] = [
         "needs a cluster; the tests of `kbr chart` run Helm",
     ),
     ("export ", "the tests of `kbr envtest` read the same path"),
+    ("docker ", "needs Docker"),
+    ("kbr bundle", "needs the CRDs; its own tests run it"),
     ("kbr chart", "needs the CRDs; its own tests run it"),
     (
         "kbr create api --group cert-manager",

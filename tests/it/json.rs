@@ -244,7 +244,7 @@ fn a_usage_error_is_reported_too() {
         ),
         (
             "version",
-            "'--output json' can only be used with 'init', 'create', 'delete', 'edit', 'rename', 'update', 'manifests', 'docs' and 'chart'",
+            "'--output json' can only be used with 'init', 'create', 'delete', 'edit', 'rename', 'update', 'manifests', 'docs', 'chart' and 'bundle'",
             "try `--help`",
         ),
     ] {

@@ -4,6 +4,7 @@
 #![allow(clippy::too_many_lines, reason = "tables of cases are long but simple")]
 
 mod api_server;
+mod go_tool;
 mod helm;
 mod support;
 
@@ -57,6 +58,7 @@ mod soak;
 
 mod config;
 
+mod bundle;
 mod chart;
 
 mod make;

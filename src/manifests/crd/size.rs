@@ -54,6 +54,16 @@ pub fn release(files: &[(String, String)]) -> usize {
     compressed(&release.to_string()).div_ceil(3) * 4
 }
 
+/// Maximum size of a bundle in a ConfigMap, in bytes. OLM unpacks each bundle into one.
+///
+/// Source: `max_bundle_size` in `pkg/validation/internal/bundle.go` of operator-framework/api.
+pub const CONFIG_MAP: usize = 1 << 20;
+
+/// The size of these texts in such a ConfigMap, in bytes: each compressed, in base64.
+pub fn compressed_files<'a>(files: impl Iterator<Item = &'a String>) -> usize {
+    files.map(|text| compressed(text).div_ceil(3) * 4).sum()
+}
+
 fn compressed(text: &str) -> usize {
     /// Bytes around the compressed data.
     const GZIP: usize = 18;

@@ -4,8 +4,8 @@
 //! Leader election: of several managers, only the holder of a Lease runs its controllers.
 //!
 //! It runs on a thread and with connections of its own, so that neither busy reconciles nor an API
-//! server that refuses their requests can cost the Lease. The Lease is not created here: it is part of the
-//! manifests, so that the role can name it.
+//! server that refuses their requests can cost the Lease. The Lease is part of the manifests, so that the
+//! role can name it; one that is missing is created, if the role allows that.
 //!
 //! A Lease alone is not a lock: a process that is suspended and later resumed does not know that its Lease
 //! has expired. So the controllers' client checks a [`Gate`] before each request, which closes some time

@@ -109,6 +109,7 @@ impl Candidate {
                     let holder = self.record.holder().unwrap_or("a previous holder");
                     (Some(expires), format!("`{holder}` has the Lease"))
                 }
+                Err(Failure::Missing) if self.create().await => continue,
                 Err(failure) => (None, failure.to_string()),
             };
             if logged != why {
@@ -274,6 +275,24 @@ impl Candidate {
         let lease = self.record.taken(&self.identity, now, duration);
         self.write(&lease).await?;
         Ok(Standing::Held(sent))
+    }
+
+    /// Creates the Lease, which nobody holds then; returns whether it exists now. Only a role of an operator that was
+    /// installed without the Lease allows it.
+    async fn create(&self) -> bool {
+        let mut lease = Lease::default();
+        lease.metadata.name = Some(self.settings.name.clone());
+        let (api, params) = (self.api(), PostParams::default());
+        let created = timeout(self.settings.attempt(), api.create(&params, &lease)).await;
+        match created {
+            Ok(Ok(_)) => {
+                tracing::info!(lease = self.settings.lease(), "the Lease is created");
+                true
+            }
+            // By another candidate.
+            Ok(Err(kube::Error::Api(status))) => status.is_already_exists(),
+            Ok(Err(_)) | Err(_) => false,
+        }
     }
 
     /// Reads the Lease, if that is needed.

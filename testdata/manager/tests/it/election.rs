@@ -27,8 +27,15 @@ pub struct Place {
 }
 
 impl Place {
-    /// Creates a namespace where the manager may use these verbs on the Lease.
+    /// Creates a namespace with a Lease on which the manager may use these verbs.
     pub async fn new(verbs: &[&str]) -> Self {
+        let this = Self::without_lease(verbs, &[]).await;
+        this.create_lease().await;
+        this
+    }
+
+    /// Creates a namespace where the manager may use these verbs on the Lease, and others on all Leases.
+    async fn without_lease(verbs: &[&str], on_all: &[&str]) -> Self {
         let env = servers();
         let namespace = env.namespace().await;
         let (client, place) = (env.admin(), namespace.clone());
@@ -37,15 +44,19 @@ impl Place {
             client,
             namespace,
         };
-        let role = json!({
-            "metadata": { "name": NAME },
-            "rules": [{
+        let rule = |names: &[&str], verbs: &[&str]| {
+            json!({
                 "apiGroups": ["coordination.k8s.io"],
                 "resources": ["leases"],
-                "resourceNames": [NAME],
+                "resourceNames": names,
                 "verbs": verbs,
-            }],
-        });
+            })
+        };
+        let mut rules = vec![rule(&[NAME], verbs)];
+        if !on_all.is_empty() {
+            rules.push(rule(&[], on_all));
+        }
+        let role = json!({ "metadata": { "name": NAME }, "rules": rules });
         let binding = json!({
             "metadata": { "name": NAME },
             "roleRef": { "apiGroup": "rbac.authorization.k8s.io", "kind": "Role", "name": NAME },
@@ -58,7 +69,6 @@ impl Place {
         let binding = serde_json::from_value(binding).unwrap();
         let bindings = Api::<RoleBinding>::namespaced(this.client.clone(), &place);
         bindings.create(&params, &binding).await.unwrap();
-        this.create_lease().await;
         // A change to a role takes effect a little later.
         sleep(Duration::from_secs(1)).await;
         this
@@ -372,6 +382,24 @@ async fn a_deleted_lease_is_waited_for() {
         .wait_for(&place.tasks(), "one", is_reconciled)
         .await
         .unwrap();
+}
+
+/// OLM installs no Leases.
+#[tokio::test]
+async fn a_missing_lease_is_created_if_the_role_allows_it() {
+    let place = Place::without_lease(&ALL, &["create"]).await;
+    let mut first = place.start();
+    first.logged("the Lease is created");
+    first.logged("leading");
+    let mut second = place.start();
+    second.logged("waiting to lead");
+
+    let now = DeleteParams::default();
+    place.leases().delete(NAME, &now).await.unwrap();
+
+    assert_eq!(first.ended().code(), Some(1));
+    second.logged("the Lease is created");
+    second.logged("leading");
 }
 
 #[tokio::test]

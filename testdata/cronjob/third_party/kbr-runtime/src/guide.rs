@@ -540,10 +540,11 @@
 //! name of the Lease; its namespace is the pod's, or that of `--leader-election-namespace`. Fields and
 //! timings are those of client-go: a Lease is valid for 15 s, and is renewed every 2 s.
 //!
-//! The manager does not create the Lease. Install it with the operator, without a `spec`, and allow the
+//! Install the Lease with the operator, without a `spec`, and allow the
 //! operator `get`, `update` and `watch` on this Lease only, with its name in the role's
 //! `resourceNames`, as the manifests of `kbr init` do. If the Lease is deleted, the leader exits, and
-//! all replicas wait until it is installed again.
+//! all replicas wait until it is installed again, or create it, if they may `create` leases too. That is for installers
+//! that install no Lease, such as OLM.
 //!
 //! `--leader-elect-lease-duration`, `--leader-elect-renew-deadline` and `--leader-elect-retry-period` change
 //! these times, and mean what they mean for Kubernetes' own components.

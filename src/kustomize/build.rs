@@ -1,17 +1,17 @@
 //! The objects of `config/default`, as kustomize builds them, with marks for names and the namespace. Pure.
 //!
-//! What kbr emits is understood, and what its users are likely to add; everything else is refused, so that no
-//! chart lacks a part of `config/`.
+//! What kbr emits is understood, and what its users are likely to add; everything else is refused, so that
+//! nothing is made from only a part of `config/`.
 
 use std::collections::BTreeSet;
 
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
-use super::error::ChartError;
+use super::error::KustomizeError;
 use super::references::{self, NameReference};
 use super::replacement::{self, Selector};
-use super::{json_patch, text};
+use super::{json_patch, mark};
 use crate::layout;
 use crate::manifests::json::{list_of, text_of};
 use crate::names::objects;
@@ -57,7 +57,7 @@ pub struct Build<'a> {
 }
 
 impl<'a> Build<'a> {
-    pub fn of(project: &Project, tree: &'a Tree) -> Result<Self, ChartError> {
+    pub fn of(project: &Project, tree: &'a Tree) -> Result<Self, KustomizeError> {
         let mut build = Self {
             tree,
             objects: Vec::new(),
@@ -87,7 +87,7 @@ impl<'a> Build<'a> {
     }
 
     /// Reads `config/default`. Its replacements are for the ServiceMonitor too.
-    fn root(&mut self) -> Result<(), ChartError> {
+    fn root(&mut self) -> Result<(), KustomizeError> {
         let folder = layout::DEFAULT_KUSTOMIZATION.rsplit_once('/');
         let folder = folder.map_or("", |(folder, _)| folder);
         let patches = self.kustomization(folder, "PROJECT")?;
@@ -104,13 +104,13 @@ impl<'a> Build<'a> {
         &mut self,
         folder: &str,
         by: &str,
-    ) -> Result<Vec<(String, Value)>, ChartError> {
+    ) -> Result<Vec<(String, Value)>, KustomizeError> {
         let path = format!("{folder}/kustomization.yaml");
         self.seen.insert(folder.to_owned());
         let documents = self.documents(&path, by)?;
         let [Value::Object(keys)] = &documents[..] else {
             let reason = "it is not one mapping".to_owned();
-            return Err(ChartError::Unreadable { path, reason });
+            return Err(KustomizeError::Unreadable { path, reason });
         };
         let is_root = path == layout::DEFAULT_KUSTOMIZATION;
         let mut patches = Vec::new();
@@ -147,12 +147,12 @@ impl<'a> Build<'a> {
         Ok(patches)
     }
 
-    fn resource(&mut self, path: &str, by: &str) -> Result<(), ChartError> {
+    fn resource(&mut self, path: &str, by: &str) -> Result<(), KustomizeError> {
         for value in self.documents(path, by)? {
             let is_map = |pointer| value.pointer(pointer).is_none_or(Value::is_object);
             let places = ["", "/metadata/annotations", "/metadata/labels", "/spec"];
             if !value["metadata"].is_object() || !places.into_iter().all(is_map) {
-                return Err(ChartError::Unreadable {
+                return Err(KustomizeError::Unreadable {
                     path: path.to_owned(),
                     reason: "it has something that is no object of Kubernetes".to_owned(),
                 });
@@ -168,7 +168,7 @@ impl<'a> Build<'a> {
         Ok(())
     }
 
-    fn labels(&mut self, path: &str, list: &[Value]) -> Result<(), ChartError> {
+    fn labels(&mut self, path: &str, list: &[Value]) -> Result<(), KustomizeError> {
         for entry in list {
             let keys = entry.as_object().into_iter().flatten();
             for (key, value) in keys {
@@ -182,7 +182,12 @@ impl<'a> Build<'a> {
         Ok(())
     }
 
-    fn replacement(&mut self, folder: &str, by: &str, list: &[Value]) -> Result<(), ChartError> {
+    fn replacement(
+        &mut self,
+        folder: &str,
+        by: &str,
+        list: &[Value],
+    ) -> Result<(), KustomizeError> {
         for entry in list {
             let Some(file) = entry["path"].as_str() else {
                 self.replacements.push((by.to_owned(), entry.clone()));
@@ -202,7 +207,12 @@ impl<'a> Build<'a> {
     }
 
     /// Reads where names are that kustomize does not know.
-    fn configurations(&mut self, folder: &str, by: &str, list: &[Value]) -> Result<(), ChartError> {
+    fn configurations(
+        &mut self,
+        folder: &str,
+        by: &str,
+        list: &[Value],
+    ) -> Result<(), KustomizeError> {
         for file in list.iter().filter_map(Value::as_str) {
             let path = place(folder, file);
             for document in self.documents(&path, by)? {
@@ -218,7 +228,7 @@ impl<'a> Build<'a> {
         Ok(())
     }
 
-    fn patch(&mut self, patches: &[(String, Value)]) -> Result<(), ChartError> {
+    fn patch(&mut self, patches: &[(String, Value)]) -> Result<(), KustomizeError> {
         for (by, patch) in patches {
             let folder = by.rsplit_once('/').map_or("", |(folder, _)| folder);
             let (path, documents) = match patch["path"].as_str() {
@@ -227,7 +237,7 @@ impl<'a> Build<'a> {
                     let documents = self.documents(&path, by)?;
                     (path, documents)
                 }
-                None => (by.clone(), read(by, text_of(patch, "patch"))?),
+                None => (by.clone(), documents(by, text_of(patch, "patch"))?),
             };
             let selector = Selector::read(&patch["target"], by)?;
             for document in &documents {
@@ -238,7 +248,7 @@ impl<'a> Build<'a> {
                 for object in chosen {
                     for operation in operations {
                         let applied = json_patch::apply(&mut object.value, operation);
-                        applied.map_err(|reason| ChartError::Unreadable {
+                        applied.map_err(|reason| KustomizeError::Unreadable {
                             path: path.clone(),
                             reason,
                         })?;
@@ -262,14 +272,14 @@ impl<'a> Build<'a> {
             let is_set = self.sets_namespace || is_own(&object.namespace);
             let name = match object.kind() {
                 "CustomResourceDefinition" => continue,
-                "Namespace" if is_own(&object.name) => text::NAMESPACE.to_owned(),
+                "Namespace" if is_own(&object.name) => mark::NAMESPACE.to_owned(),
                 "Namespace" => continue,
-                _ => text::name(&object.name),
+                _ => mark::name(&object.name),
             };
             let metadata = &mut object.value["metadata"];
             metadata["name"] = name.into();
             if is_set && !object.namespace.is_empty() {
-                metadata["namespace"] = text::NAMESPACE.into();
+                metadata["namespace"] = mark::NAMESPACE.into();
             }
         }
     }
@@ -278,7 +288,7 @@ impl<'a> Build<'a> {
     fn lease(&mut self, project: &Project) {
         let lease = project.leader_election_id.to_string();
         let prefix = format!("{}-", project.project_name);
-        let marked = text::name(lease.strip_prefix(&prefix).unwrap_or(&lease));
+        let marked = mark::name(lease.strip_prefix(&prefix).unwrap_or(&lease));
         for object in &mut self.objects {
             let Some(containers) = object.value.pointer_mut(replacement::CONTAINERS) else {
                 continue;
@@ -304,20 +314,23 @@ impl<'a> Build<'a> {
         }
     }
 
-    fn documents(&self, path: &str, by: &str) -> Result<Vec<Value>, ChartError> {
-        let text = self.tree.text(path).ok_or_else(|| ChartError::Missing {
-            path: path.to_owned(),
-            by: by.to_owned(),
-        })?;
-        read(path, text)
+    fn documents(&self, path: &str, by: &str) -> Result<Vec<Value>, KustomizeError> {
+        let text = self
+            .tree
+            .text(path)
+            .ok_or_else(|| KustomizeError::Missing {
+                path: path.to_owned(),
+                by: by.to_owned(),
+            })?;
+        documents(path, text)
     }
 }
 
 /// The documents of a YAML text.
-fn read(path: &str, text: &str) -> Result<Vec<Value>, ChartError> {
+pub fn documents(path: &str, text: &str) -> Result<Vec<Value>, KustomizeError> {
     let documents = serde_yaml::Deserializer::from_str(text).map(Value::deserialize);
     let documents: Result<Vec<Value>, _> = documents.collect();
-    let mut documents = documents.map_err(|error| ChartError::Unreadable {
+    let mut documents = documents.map_err(|error| KustomizeError::Unreadable {
         path: path.to_owned(),
         reason: error.to_string(),
     })?;
@@ -325,8 +338,8 @@ fn read(path: &str, text: &str) -> Result<Vec<Value>, ChartError> {
     Ok(documents)
 }
 
-pub fn unknown(path: &str, what: &str) -> ChartError {
-    ChartError::Unknown {
+pub fn unknown(path: &str, what: &str) -> KustomizeError {
+    KustomizeError::Unknown {
         path: path.to_owned(),
         what: what.to_owned(),
     }

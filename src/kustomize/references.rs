@@ -6,8 +6,8 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::build::Object;
+use super::mark;
 use super::replacement::{CONTAINERS, items};
-use super::text;
 
 /// An entry of `nameReference` in a file of `configurations`.
 #[derive(Debug, Deserialize)]
@@ -105,14 +105,14 @@ pub fn mark_granted(objects: &mut [Object], project: &str) {
         for value in rules.flat_map(|rule| items(rule, "resourceNames")) {
             let name = value.as_str().and_then(|name| name.strip_prefix(&prefix));
             if let Some(name) = name.map(str::to_owned) {
-                *value = text::name(&name).into();
+                *value = mark::name(&name).into();
                 granted.insert(name);
             }
         }
     }
     let marked = |value: &str| {
         let name = value.strip_prefix(&prefix)?;
-        granted.contains(name).then(|| text::name(name))
+        granted.contains(name).then(|| mark::name(name))
     };
     for object in objects {
         let containers = object.value.pointer_mut(CONTAINERS);
@@ -149,7 +149,7 @@ impl Marker<'_> {
         };
         let is_object = self.names.contains(&(kind.to_owned(), name.to_owned()));
         if is_object {
-            *value = text::name(name).into();
+            *value = mark::name(name).into();
         }
         is_object
     }
@@ -169,7 +169,7 @@ impl Marker<'_> {
                     if let Some(namespace) = namespace
                         && namespace.as_str().is_some_and(self.is_namespace)
                     {
-                        *namespace = text::NAMESPACE.into();
+                        *namespace = mark::NAMESPACE.into();
                     }
                 }
                 for (key, value) in map {

@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::build::{Object, unknown};
-use super::error::ChartError;
+use super::error::KustomizeError;
 use crate::manifests::json::{list_of, text_of, texts_of};
 
 /// The containers of a Deployment.
@@ -23,7 +23,7 @@ pub struct Selector {
 
 impl Selector {
     /// Reads a selector in the file at `path`.
-    pub fn read(value: &Value, path: &str) -> Result<Self, ChartError> {
+    pub fn read(value: &Value, path: &str) -> Result<Self, KustomizeError> {
         const KEYS: [&str; 7] = [
             "annotationSelector",
             "group",
@@ -75,7 +75,7 @@ fn has(pairs: &Value, wanted: &str) -> bool {
 }
 
 /// Carries out one entry of `replacements`, which is in the file at `path`.
-pub fn apply(entry: &Value, path: &str, objects: &mut [Object]) -> Result<(), ChartError> {
+pub fn apply(entry: &Value, path: &str, objects: &mut [Object]) -> Result<(), KustomizeError> {
     let (mut source, mut field) = (entry["source"].clone(), "metadata.name".to_owned());
     let options = source.as_object_mut();
     let options = options.map(|source| {
@@ -92,7 +92,7 @@ pub fn apply(entry: &Value, path: &str, objects: &mut [Object]) -> Result<(), Ch
             copied = Some(value.clone())
         });
     }
-    let copied = copied.ok_or_else(|| ChartError::Unreadable {
+    let copied = copied.ok_or_else(|| KustomizeError::Unreadable {
         path: path.to_owned(),
         reason: format!("no object has the `{field}` of the source {source}"),
     })?;
@@ -113,7 +113,7 @@ pub fn apply(entry: &Value, path: &str, objects: &mut [Object]) -> Result<(), Ch
 }
 
 /// Refuses keys of a map that are not `keys`.
-fn known(map: &Value, keys: &[&str], path: &str) -> Result<(), ChartError> {
+fn known(map: &Value, keys: &[&str], path: &str) -> Result<(), KustomizeError> {
     let mut names = map.as_object().into_iter().flatten().map(|(key, _)| key);
     match names.find(|name| !keys.contains(&name.as_str())) {
         Some(name) => Err(unknown(path, name)),

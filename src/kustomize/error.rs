@@ -1,0 +1,39 @@
+//! Why nothing can be made from `config/`.
+
+use miette::Diagnostic;
+use thiserror::Error;
+
+use crate::layout;
+
+#[derive(Debug, Error, Diagnostic)]
+pub enum KustomizeError {
+    #[error("`{path}` does not exist, but `{by}` needs it")]
+    #[diagnostic(code("kustomize-missing"))]
+    #[diagnostic(help("{}", missing(.path)))]
+    Missing { path: String, by: String },
+    #[error("`{path}` is not what kustomize expects: {reason}")]
+    #[diagnostic(code("kustomize-unreadable"))]
+    #[diagnostic(help(
+        "correct the file: `kubectl kustomize config/default` must succeed as well"
+    ))]
+    Unreadable { path: String, reason: String },
+    #[error("`{path}` has `{what}`, which kbr does not understand")]
+    #[diagnostic(code("kustomize-unknown"))]
+    #[diagnostic(help(
+        "write it as an object in `resources`, a list of operations (JSON 6902) in `patches`, or an entry of \
+         `replacements` or `images`"
+    ))]
+    Unknown { path: String, what: String },
+    #[error("`config/default` has no Deployment `controller-manager` with a container `manager`")]
+    #[diagnostic(code("kustomize-no-manager"))]
+    #[diagnostic(help("restore `config/manager/manager.yaml` from version control"))]
+    NoManager,
+}
+
+/// What to do if a file does not exist.
+fn missing(path: &str) -> &'static str {
+    match layout::is_recorded(path) {
+        true => "restore the file from version control",
+        false => "type `kbr manifests`, then the same command again",
+    }
+}
