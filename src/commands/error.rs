@@ -7,6 +7,7 @@ use crate::apply::ApplyError;
 use crate::chart::ChartError;
 use crate::commands::against::error::AgainstError;
 use crate::commands::create_api::error::ApiError;
+use crate::commands::create_policy::error::PolicyCommandError;
 use crate::commands::create_webhook::error::WebhookError;
 use crate::commands::delete::error::DeleteError;
 use crate::commands::edit::error::EditError;
@@ -66,7 +67,7 @@ errors! {
     Against(AgainstError), Answer(AnswerError), Api(ApiError), Apply(ApplyError), Cargo(CargoError), Chart(ChartError),
     Delete(DeleteError), Edit(EditError), Envtest(EnvtestError), External(ExternalError),
     Folder(FolderError), Git(GitError), Io(IoError), Lock(LockError),
-    Manifests(ManifestsError), Marker(ScaffoldMarkerError), Move(MoveError), Plan(PlanError),
+    Manifests(ManifestsError), Marker(ScaffoldMarkerError), Move(MoveError), Plan(PlanError), Policy(PolicyCommandError),
     Project(ProjectError), Rename(RenameError), Update(UpdateError), Webhook(WebhookError),
 }
 
