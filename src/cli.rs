@@ -3,6 +3,7 @@
 //! A value that must have a certain form is parsed into its newtype here, so that clap's usage error
 //! (exit code 2) names the option. The commands check everything that depends on the project.
 
+mod admission;
 mod delete;
 mod envtest;
 mod external;
@@ -20,11 +21,14 @@ use clap::{ArgAction, Args, Parser, Subcommand, ValueEnum};
 
 use crate::guide;
 use crate::names::{
-    ControllerName, Domain, Group, Kind, Owner, Plural, ProjectName, Repo, Version, WebhookPath,
+    ControllerName, Domain, Group, Kind, Owner, Plural, ProjectName, Repo, Version,
 };
 use crate::project::{Certificates, License};
 
-pub use delete::{Delete, DeleteApiArgs, DeleteArgs, DeleteControllerArgs, DeleteWebhookArgs};
+pub use admission::{PolicyArgs, WebhookArgs};
+pub use delete::{
+    Delete, DeleteApiArgs, DeleteArgs, DeleteControllerArgs, DeletePolicyArgs, DeleteWebhookArgs,
+};
 pub use envtest::{Envtest, EnvtestUseArgs};
 pub use external::ExternalArgs;
 pub use image::ImageArgs;
@@ -97,10 +101,10 @@ pub enum Color {
 pub enum Command {
     /// Scaffold a new operator project
     Init(InitArgs),
-    /// Add an API or a webhook to the project
+    /// Add an API, a webhook or an admission policy to the project
     #[command(subcommand)]
     Create(Create),
-    /// Delete an API, a webhook or a controller from the project
+    /// Delete an API, a webhook, an admission policy or a controller from the project
     #[command(subcommand)]
     Delete(Delete),
     /// Change the layout or the name of the project, and move its files
@@ -110,7 +114,7 @@ pub enum Command {
     Rename(Rename),
     /// Bring a project that an earlier kbr scaffolded up to date
     Update(UpdateArgs),
-    /// Generate CRDs, roles and webhook configurations from the code
+    /// Generate CRDs, roles and webhook configurations from the code, and check admission policies
     Manifests(ManifestsArgs),
     /// Generate the API reference from the code: api/README.md
     Docs(DocsArgs),
@@ -148,8 +152,10 @@ impl Command {
             Self::Init(_) => "init",
             Self::Create(Create::Api(_)) => "create api",
             Self::Create(Create::Webhook(_)) => "create webhook",
+            Self::Create(Create::Policy(_)) => "create policy",
             Self::Delete(Delete::Api(_)) => "delete api",
             Self::Delete(Delete::Webhook(_)) => "delete webhook",
+            Self::Delete(Delete::Policy(_)) => "delete policy",
             Self::Delete(Delete::Controller(_)) => "delete controller",
             Self::Edit(_) => "edit",
             Self::Rename(Rename::Kind(_)) => "rename kind",
@@ -196,6 +202,8 @@ pub enum Create {
     Api(ApiArgs),
     /// Add webhooks for an API type: defaulting, validation, conversion
     Webhook(WebhookArgs),
+    /// Add admission policies for an API type, in CEL: the API server refuses or changes objects without a webhook
+    Policy(PolicyArgs),
 }
 
 #[derive(Debug, Args)]
@@ -278,57 +286,6 @@ pub struct ApiArgs {
     pub image: ImageArgs,
 
     /// Overwrite the files of an existing API
-    #[arg(long)]
-    pub force: bool,
-}
-
-#[derive(Debug, Args)]
-pub struct WebhookArgs {
-    /// Kind of the type in upper camel case, such as CronJob
-    #[arg(long, value_name = "KIND")]
-    pub kind: Kind,
-
-    /// API group, without the domain, or a group of Kubernetes, such as core [default: the domain itself]
-    #[arg(long, value_name = "GROUP", value_parser = parse_group)]
-    pub group: Option<OptionalGroup>,
-
-    /// API version; the hub of a conversion
-    #[arg(long, value_name = "VERSION", default_value = "v1alpha1")]
-    pub version: Version,
-
-    /// Set defaults in objects
-    #[arg(long)]
-    pub defaulting: bool,
-
-    /// Refuse objects that are invalid in ways that no schema can express
-    #[arg(long)]
-    pub programmatic_validation: bool,
-
-    /// Convert objects between the hub and its spokes
-    #[arg(long)]
-    pub conversion: bool,
-
-    /// Version to convert to the hub and back; may be repeated, or separated by commas
-    #[arg(
-        long,
-        value_name = "VERSION",
-        value_delimiter = ',',
-        requires = "conversion"
-    )]
-    pub spoke: Vec<Version>,
-
-    /// URL path of the defaulting webhook [default: /mutate-GROUP-VERSION-KIND]
-    #[arg(long, value_name = "PATH", requires = "defaulting")]
-    pub defaulting_path: Option<WebhookPath>,
-
-    /// URL path of the validating webhook [default: /validate-GROUP-VERSION-KIND]
-    #[arg(long, value_name = "PATH", requires = "programmatic_validation")]
-    pub validation_path: Option<WebhookPath>,
-
-    #[command(flatten)]
-    pub external: ExternalArgs,
-
-    /// Overwrite the files of an existing webhook
     #[arg(long)]
     pub force: bool,
 }

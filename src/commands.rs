@@ -9,6 +9,7 @@ pub mod bundle;
 pub mod chart;
 mod compile;
 pub mod create_api;
+pub mod create_policy;
 pub mod create_webhook;
 pub mod delete;
 mod dependencies;
@@ -18,6 +19,7 @@ pub mod envtest;
 pub mod error;
 pub mod external;
 mod folder;
+mod found;
 pub mod init;
 mod initial;
 mod lines;
@@ -84,6 +86,10 @@ pub fn run(cli: Cli, report: &Report) -> Result<()> {
             let crd = external::read(root, &args.external)?;
             create_webhook::plan(project.clone(), &args, crd.as_deref(), tree)
         }),
+        Command::Create(Create::Policy(args)) => change(&run, |project, _| {
+            let crd = external::read(root, &args.external)?;
+            create_policy::plan(project.clone(), &args, crd.as_deref())
+        }),
         Command::Delete(args) => {
             change(&run, |project, tree| deleted(project.clone(), &args, tree))
         }
@@ -129,6 +135,7 @@ fn deleted(project: Project, delete: &Delete, tree: &Tree) -> Result<Wanted> {
     match delete {
         Delete::Api(args) => delete::api(project, args, tree),
         Delete::Webhook(args) => delete::webhook(project, args, tree),
+        Delete::Policy(args) => delete::policy(project, args, tree),
         Delete::Controller(args) => delete::controller(project, args, tree),
     }
 }

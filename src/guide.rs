@@ -44,6 +44,7 @@ chapters! {
     "images" images,
     "external-types" external_types,
     "webhooks" webhooks,
+    "policies" policies,
     "versions" versions,
     "testing" testing,
     "rbac" rbac,

@@ -36,6 +36,9 @@ pub const DEFAULT_KUSTOMIZATION: &str = "config/default/kustomization.yaml";
 pub const NETWORK_POLICY_KUSTOMIZATION: &str = "config/network-policy/kustomization.yaml";
 /// Folder of the ServiceMonitor.
 pub const PROMETHEUS: &str = "config/prometheus";
+/// Folder of the admission policies.
+pub const POLICIES: &str = "config/policy/";
+pub const POLICY_KUSTOMIZATION: &str = "config/policy/kustomization.yaml";
 pub const RBAC_KUSTOMIZATION: &str = "config/rbac/kustomization.yaml";
 pub const MANAGER: &str = "config/manager/manager.yaml";
 /// Only in a project that watches namespaces.

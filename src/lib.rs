@@ -20,7 +20,7 @@
 //!    [`names`] parses names that must have a certain form.
 //! 2. [`tree`] reads the folders that `kbr init` creates, [`project`] parses the PROJECT file into a model.
 //! 3. [`commands::init`], [`commands::create_api`], [`commands::create_webhook`],
-//!    [`commands::delete`], [`commands::edit`], [`commands::rename`], [`commands::manifests`] and
+//!    [`commands::create_policy`], [`commands::delete`], [`commands::edit`], [`commands::rename`], [`commands::manifests`] and
 //!    [`commands::docs`] return the changes that they want, as a list of
 //!    [`plan::Change`]s: files rendered by [`templates`], each from a type of its own, lines for a [`marker`], documents of
 //!    [`manifests`]; [`article`] chooses "a" or "an" before a kind in both. [`scaffold`] is everything that a project model needs: a command adds or deletes the
@@ -71,6 +71,10 @@
 //!
 //! A type of another operator comes with a CRD that somebody else wrote: [`manifests::external`] finds it
 //! in a file, and builds a matching object for the tests.
+//!
+//! Admission policies are files of the user: [`manifests::policy`] only checks them, with the types in their
+//! expressions ([`manifests::cel`]). The schemas are those of the CRDs, also of other operators', and of Kubernetes' own
+//! types that have a policy, which crdgen prints too.
 //!
 //! `kbr docs` writes the same CRDs as Markdown, with [`manifests::docs`]. The schema pass also records which fields have
 //! a type of Kubernetes' own: the reference links to that type instead of listing its fields.

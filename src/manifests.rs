@@ -4,7 +4,8 @@
 //! [`code_marker`] reads the markers in Rust sources; [`rbac`] and [`webhook`] turn them into documents,
 //! [`rbac`] with roles for the namespaces of [`watched`] if the operator watches only some. [`crd`] builds
 //! CRDs from the output of crdgen, with [`schema`] as its finishing pass and [`source`] for what crdgen
-//! cannot know; [`cel`] and [`pattern`] check expressions as the API server would. [`docs`] writes the API
+//! cannot know; [`cel`] and [`pattern`] check expressions as the API server would, and [`policy`] the admission policies in
+//! `config/policy`. [`docs`] writes the API
 //! reference, [`compat`] reports what a change of CRDs breaks, [`migration`] explains how to migrate stored
 //! objects to another version, [`external`] reads CRDs of other operators, and [`state_metrics`] configures
 //! kube-state-metrics for the objects. [`mod@json`] reads what all of them read. All of it is pure: text in, documents out.
@@ -19,6 +20,7 @@ pub mod external;
 pub mod json;
 pub mod migration;
 pub mod pattern;
+pub mod policy;
 pub mod rbac;
 pub mod schema;
 pub mod source;
@@ -28,6 +30,7 @@ pub mod webhook;
 
 pub use code_marker::MarkerError;
 pub use crd::CrdError;
+pub use policy::PolicyError;
 pub use watched::Watched;
 
 use crate::layout::GENERATED;

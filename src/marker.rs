@@ -36,6 +36,8 @@ pub enum ScaffoldMarker {
     Modules,
     /// `config/network-policy/kustomization.yaml`: who may connect to the manager.
     NetworkPolicyResources,
+    /// `config/policy/kustomization.yaml`: the admission policies.
+    PolicyResources,
     /// `config/rbac/kustomization.yaml`: roles.
     RbacResources,
     /// `config/samples/kustomization.yaml`: the samples.

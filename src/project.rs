@@ -7,6 +7,7 @@
 mod core;
 mod entry;
 mod parse;
+mod policies;
 mod resource;
 mod webhooks;
 
@@ -16,6 +17,7 @@ use serde::{Deserialize, Serialize};
 
 pub use self::core::CoreType;
 pub use parse::ProjectError;
+pub use policies::{Policies, PolicyType};
 pub use resource::{Api, External, Gvk, Image, Origin, Resource};
 pub use webhooks::{Admission, Webhooks};
 
@@ -232,7 +234,11 @@ impl Project {
         for (at, resource) in self.resources.iter().enumerate() {
             resource.check(&self.domain)?;
             let (gvk, earlier) = (resource.gvk(), &self.resources[..at]);
-            if self.namespaced && resource.is_cluster_scoped() {
+            // A policy alone needs no permission.
+            let is_used = resource.is_own()
+                || resource.webhooks.is_some()
+                || !resource.controllers.is_empty();
+            if self.namespaced && is_used && resource.is_cluster_scoped() {
                 return Err(format!(
                     "`{gvk}` is cluster-scoped, and the operator has permissions only in namespaces: \
                      `namespaced: true`"
@@ -370,6 +376,7 @@ mod tests {
                 .parse()
                 .expect("a plural"),
             version: version.parse().expect("a version"),
+            policies: Policies::default(),
             webhooks: None,
         }
     }

@@ -8,6 +8,7 @@
 
 mod api;
 mod controller;
+mod policy;
 mod webhook;
 
 use std::collections::BTreeSet;
@@ -26,6 +27,7 @@ use crate::templates::{
 
 pub use api::type_files;
 pub use controller::controller_files;
+pub use policy::policy_files;
 pub use webhook::{CERTIFICATES_LINE, admission_files, conversion_files, webhook_name};
 
 /// A file of the scaffold, or a line in one.
@@ -146,6 +148,8 @@ pub fn files_of(project: &Project, resource: &Resource) -> Vec<Part> {
     files.extend(admissions.flat_map(|it| admission_files(project, resource, it)));
     let spokes = webhooks.spoke.iter();
     files.extend(spokes.flat_map(|spoke| conversion_files(project, resource, spoke)));
+    let policies = resource.policies.all();
+    files.extend(policies.flat_map(|it| policy_files(project, resource, it)));
     files
 }
 
@@ -188,6 +192,7 @@ fn of_resource(project: &Project, resource: &Resource) -> Vec<Part> {
         parts.extend(controller::around_controller(project, resource, name));
     }
     parts.extend(webhook::around_webhooks(project, resource));
+    parts.extend(policy::around_policies(project, resource));
     parts
 }
 
@@ -306,9 +311,24 @@ pub fn crdgen(project: &Project) -> Change {
             module: format!("{}{}", Place::of(project, api).rust_prefix(), api.version),
         })
         .collect();
-    types.sort_by(|a, b| (&a.kind, &a.module).cmp(&(&b.kind, &b.module)));
+    let with_policies = project
+        .resources
+        .iter()
+        .filter(|it| !it.policies.is_empty());
+    let mut kubernetes: Vec<CrdgenType> = with_policies
+        .filter_map(Resource::core_type)
+        .map(|core| CrdgenType {
+            kind: core.kind.to_owned(),
+            module: core.module.to_owned(),
+        })
+        .collect();
+    for list in [&mut types, &mut kubernetes] {
+        list.sort_by(|a, b| (&a.kind, &a.module).cmp(&(&b.kind, &b.module)));
+    }
     let context = CrdgenContext {
         crate_name: format!("{}_api", project.project_name.crate_name()),
+        has_kubernetes: !kubernetes.is_empty(),
+        kubernetes,
         has_types: !types.is_empty(),
         types,
     };

@@ -23,7 +23,7 @@ use crate::article::article;
 
 pub use contexts::{
     AdmissionContext, ControllerContext, ConverterContext, CrdgenContext, CrdgenType, GroupContext,
-    InitContext, ResourceContext,
+    InitContext, PolicyContext, ResourceContext,
 };
 
 static INIT: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/templates/init");
@@ -265,11 +265,18 @@ mod tests {
     use super::*;
 
     static API: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/templates/api");
+    static POLICY: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/templates/policy");
     static WEBHOOK: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/templates/webhook");
 
     /// Path below `templates/` and text of every template.
     fn files() -> Vec<(String, &'static str)> {
-        let folders = [("init", &INIT), ("api", &API), ("webhook", &WEBHOOK)].into_iter();
+        let folders = [
+            ("init", &INIT),
+            ("api", &API),
+            ("policy", &POLICY),
+            ("webhook", &WEBHOOK),
+        ]
+        .into_iter();
         folders
             .flat_map(|(name, folder)| {
                 let files = files_of(folder).into_iter();

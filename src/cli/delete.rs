@@ -12,6 +12,8 @@ pub enum Delete {
     Api(DeleteApiArgs),
     /// Delete webhooks of an API type: defaulting, validation, conversion
     Webhook(DeleteWebhookArgs),
+    /// Delete admission policies of an API type
+    Policy(DeletePolicyArgs),
     /// Delete a controller
     Controller(DeleteControllerArgs),
 }
@@ -67,6 +69,20 @@ pub struct DeleteWebhookArgs {
         requires = "conversion"
     )]
     pub spoke: Vec<Version>,
+}
+
+#[derive(Debug, Args)]
+pub struct DeletePolicyArgs {
+    #[command(flatten)]
+    pub of: DeleteArgs,
+
+    /// Delete the policy that refuses requests
+    #[arg(long)]
+    pub validating: bool,
+
+    /// Delete the policy that changes objects
+    #[arg(long)]
+    pub mutating: bool,
 }
 
 #[derive(Debug, Args)]

@@ -30,7 +30,7 @@ impl Compiled {
         color: Color,
         run: &Run,
     ) -> Result<Option<Self>> {
-        let has_types = project.apis().next().is_some();
+        let has_types = types::has_types(&project);
         let mut warning = None;
         if let Some(wanted) = types::crdgen(&project, &tree, typed).filter(|_| has_types) {
             if run.mode != Mode::Apply {

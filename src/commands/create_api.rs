@@ -12,7 +12,7 @@ use crate::commands::error::Result;
 use crate::commands::external::{self, Found};
 use crate::commands::typed::{group, kubernetes_own, plural};
 use crate::commands::wanted::{Wanted, added};
-use crate::project::{Api, Image, Origin, Project, Resource};
+use crate::project::{Api, Image, Origin, Policies, Project, Resource};
 use crate::scaffold;
 use error::ApiError;
 
@@ -157,6 +157,7 @@ fn own(project: &Project, args: &ApiArgs) -> Result<Resource> {
             Some(known) => known.plural.clone(),
             None => plural(args.plural.as_ref(), &args.kind)?,
         },
+        policies: Policies::default(),
         version: args.version.clone(),
         webhooks: None,
     })

@@ -7,14 +7,14 @@ pub mod error;
 mod hub;
 
 use crate::cli::WebhookArgs;
-use crate::commands::beside::{check_beside, refused_admissions};
+use crate::commands::beside::refused_admissions;
 use crate::commands::error::{Error, Result};
 use crate::commands::external;
-use crate::commands::typed::{group, kubernetes_own, options};
+use crate::commands::found::{create_api, resource};
+use crate::commands::typed::group;
 use crate::commands::wanted::{Wanted, added};
-use crate::names::Version;
 use crate::plan::Change;
-use crate::project::{Admission, CoreType, Gvk, Project, Resource, Webhooks};
+use crate::project::{Admission, Gvk, Project, Resource, Webhooks};
 use crate::scaffold;
 use crate::tree::Tree;
 use error::WebhookError;
@@ -41,7 +41,7 @@ pub fn plan(
     let found = external::find(&project, typed, &args.external, crd, args.force)?;
     let mut before = match found.resource {
         Some(external) => external,
-        None => resource(&project, args)?,
+        None => resource(&project, typed, true)?,
     };
     let refused = match args.conversion {
         true => refused_conversions(&project, &before, args),
@@ -52,7 +52,7 @@ pub fn plan(
     let old_hub = other.filter(|_| args.conversion && refused.is_empty());
     if let Some(old) = old_hub {
         project = hub::moved(&project, old, &before);
-        before = resource(&project, args)?;
+        before = resource(&project, typed, true)?;
     }
     let after = Resource {
         webhooks: Some(webhooks(&before, args)),
@@ -113,73 +113,6 @@ fn warning(resource: &Resource) -> Option<String> {
     ))
 }
 
-/// The type that the webhooks are for: the project's own, as in PROJECT, or else one of Kubernetes' own.
-fn resource(project: &Project, args: &WebhookArgs) -> Result<Resource> {
-    let typed = group(&args.group);
-    if let Some(own) = project.api(typed, &args.version, &args.kind) {
-        return Ok(own.clone());
-    }
-    let core = typed.and_then(|group| CoreType::of_kind(group, &args.kind));
-    let Some(core) = core.filter(|core| core.version == args.version.as_str()) else {
-        return Err(unknown_type(project, args).into());
-    };
-    let options = core.options();
-    let has_webhooks = core.has_webhooks;
-    let new = Resource::core(core).map_err(Error::name("--kind"))?;
-    if !has_webhooks {
-        return Err(WebhookError::ControllersAlone {
-            gvk: new.gvk(),
-            create: format!(
-                "kbr create api {options} --kind {} --resource=false",
-                args.kind
-            ),
-        }
-        .into());
-    }
-    let existing = project.resources.iter().find(|it| it.gvk() == new.gvk());
-    let resource = existing.cloned().unwrap_or(new);
-    check_beside(project, &resource)?;
-    Ok(resource)
-}
-
-/// The error for an unknown type: where else the kind exists, and how to create the requested type.
-fn unknown_type(project: &Project, args: &WebhookArgs) -> WebhookError {
-    let typed = group(&args.group);
-    let qualified = project.qualified_group(typed);
-    let existing: Vec<String> = project
-        .apis()
-        .filter(|api| api.kind == args.kind)
-        .map(|api| options(api.group.as_ref(), &api.version))
-        .collect();
-    if let Some(group) = typed
-        && let Some(core) = CoreType::of_kind(group, &args.kind)
-        && existing.is_empty()
-    {
-        return WebhookError::CoreVersion {
-            group: core.group_name(),
-            version: core.version,
-            kind: core.kind,
-            create: create_api(project, args, &args.version),
-        };
-    }
-    WebhookError::UnknownType {
-        gvk: format!("{qualified}/{} {}", args.version, args.kind),
-        existing,
-        create: create_api(project, args, &args.version),
-        kubernetes_own: kubernetes_own(typed, &args.version, &args.kind, |it| it.has_webhooks),
-    }
-}
-
-/// The command that creates the type in that version, in the project's group if there is one.
-fn create_api(project: &Project, args: &WebhookArgs, version: &Version) -> String {
-    let group = match project.apis().next() {
-        Some(api) => api.group.as_ref(),
-        None => group(&args.group),
-    };
-    let options = options(group, version);
-    format!("kbr create api {options} --kind {}", args.kind)
-}
-
 /// The existing webhooks of the type together with the requested ones.
 fn webhooks(before: &Resource, args: &WebhookArgs) -> Webhooks {
     let mut webhooks = before.webhooks();
@@ -223,7 +156,11 @@ fn refused_conversions(project: &Project, hub: &Resource, args: &WebhookArgs) ->
             errors.push(WebhookError::SpokeIsHub { hub: spoke });
         } else if project.api(hub.group.as_ref(), &spoke, &hub.kind).is_none() {
             errors.push(WebhookError::UnknownSpoke {
-                create: create_api(project, args, &spoke),
+                create: create_api(
+                    project,
+                    (group(&args.group), &args.version, &args.kind),
+                    &spoke,
+                ),
                 gvk: Gvk {
                     version: spoke,
                     ..hub.gvk()

@@ -6,7 +6,9 @@
 mod cluster;
 pub mod error;
 
-use crate::cli::{DeleteApiArgs, DeleteArgs, DeleteControllerArgs, DeleteWebhookArgs};
+use crate::cli::{
+    DeleteApiArgs, DeleteArgs, DeleteControllerArgs, DeletePolicyArgs, DeleteWebhookArgs,
+};
 use crate::commands::error::{Error, Result};
 use crate::commands::storage;
 use crate::commands::typed::{group, named};
@@ -15,7 +17,7 @@ use crate::commands::wanted::{Wanted, generated, is_removed};
 use crate::layout;
 use crate::names::ControllerName;
 use crate::plan::Change;
-use crate::project::{Admission, CoreType, Gvk, Project, Resource, Webhooks};
+use crate::project::{Admission, CoreType, Gvk, Policies, PolicyType, Project, Resource, Webhooks};
 use crate::scaffold;
 use crate::tree::Tree;
 use error::DeleteError;
@@ -68,6 +70,33 @@ pub fn webhook(project: Project, args: &DeleteWebhookArgs, tree: &Tree) -> Resul
     if args.conversion {
         warnings.push(cluster::of_conversion(&after, &resource, &args.spoke));
     }
+    Ok(Wanted::of(after, changes, warnings))
+}
+
+/// The project without those policies.
+pub fn policy(project: Project, args: &DeletePolicyArgs, tree: &Tree) -> Result<Wanted> {
+    let resource = resource(&project, &args.of)?;
+    let wanted = PolicyType::typed(args.mutating, args.validating);
+    if wanted.is_empty() {
+        let options = policies(resource.policies);
+        return Err(DeleteError::NoPolicyWanted { options }.into());
+    }
+    let absent = wanted.iter().filter(|it| !resource.policies.has(**it));
+    Error::all(absent.map(|policy| DeleteError::NoPolicy {
+        gvk: resource.gvk().to_string(),
+        policy: *policy,
+    }))?;
+    let mut changed = resource.clone();
+    for &policy in &wanted {
+        changed.policies.set(policy, false);
+    }
+    let mut after = with(&project, changed);
+    let (mut changes, mut warnings) = unneeded(&project, &mut after, &args.of, tree);
+    if resource.core_type().is_some() {
+        changes.push(scaffold::crdgen(&after));
+    }
+    let deleted = wanted.into_iter();
+    warnings.extend(deleted.map(|policy| cluster::of_policy(&project, &resource, policy)));
     Ok(Wanted::of(after, changes, warnings))
 }
 
@@ -160,7 +189,9 @@ fn refused(project: &Project, resource: &Resource, tree: &Tree) -> Vec<DeleteErr
         let controllers = names.map(|name| delete_controller(resource, name.as_ref()));
         let existing = resource.webhooks.iter();
         let webhooks = existing.map(|it| delete_webhook(resource, it));
-        let commands = webhooks.chain(controllers).collect();
+        let has_policies = !resource.policies.is_empty();
+        let policies = has_policies.then(|| delete_policy(resource));
+        let commands = webhooks.chain(policies).chain(controllers).collect();
         return vec![DeleteError::NotOwn { gvk, commands }];
     }
     let mut errors = Vec::new();
@@ -188,6 +219,12 @@ fn refused(project: &Project, resource: &Resource, tree: &Tree) -> Vec<DeleteErr
             command: delete_webhook(resource, webhooks),
         });
     }
+    if !resource.policies.is_empty() {
+        errors.push(DeleteError::HasPolicies {
+            gvk: gvk.clone(),
+            command: delete_policy(resource),
+        });
+    }
     if let Some(hub) = project.hub(&resource.qualified_group(), resource.kind.as_str())
         && hub.webhooks().spoke.contains(&resource.version)
     {
@@ -212,6 +249,17 @@ fn delete_controller(resource: &Resource, name: Option<&ControllerName>) -> Stri
 fn delete_webhook(resource: &Resource, webhooks: &Webhooks) -> String {
     let options = types(webhooks);
     format!("kbr delete webhook {} {options}", named(resource))
+}
+
+fn delete_policy(resource: &Resource) -> String {
+    let options = policies(resource.policies);
+    format!("kbr delete policy {} {options}", named(resource))
+}
+
+/// The options for all of these policies.
+fn policies(policies: Policies) -> String {
+    let options: Vec<&str> = policies.all().map(PolicyType::option).collect();
+    options.join(" ")
 }
 
 /// The options for all webhooks of a type.

@@ -8,6 +8,7 @@ use crate::bundle::BundleError;
 use crate::chart::ChartError;
 use crate::commands::against::error::AgainstError;
 use crate::commands::create_api::error::ApiError;
+use crate::commands::create_policy::error::PolicyCommandError;
 use crate::commands::create_webhook::error::WebhookError;
 use crate::commands::delete::error::DeleteError;
 use crate::commands::edit::error::EditError;
@@ -69,6 +70,7 @@ errors! {
     Delete(DeleteError), Edit(EditError), Envtest(EnvtestError), External(ExternalError),
     Folder(FolderError), Git(GitError), Io(IoError), Lock(LockError),
     Manifests(ManifestsError), Marker(ScaffoldMarkerError), Move(MoveError), Packaged(PackagedError), Plan(PlanError),
+    Policy(PolicyCommandError),
     Project(ProjectError), Rename(RenameError), Update(UpdateError), Webhook(WebhookError),
 }
 

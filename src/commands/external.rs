@@ -16,7 +16,7 @@ use crate::layout::Place;
 use crate::manifests::external::{self, Absent, ExternalCrd};
 use crate::names::{Group, Kind, Version};
 use crate::plan::Change;
-use crate::project::{External, Gvk, Origin, Project, Resource};
+use crate::project::{External, Gvk, Origin, Policies, Project, Resource};
 use crate::{tree, yaml};
 use error::ExternalError;
 
@@ -98,6 +98,7 @@ pub fn find(
             .plural
             .parse()
             .map_err(Error::name("--external-api-crd"))?,
+        policies: Policies::default(),
         version: version.clone(),
         webhooks: None,
     };

@@ -6,6 +6,7 @@
 
 pub mod error;
 mod grants;
+mod policies;
 mod types;
 
 use std::collections::BTreeSet;
@@ -96,6 +97,7 @@ pub fn plan(
     mut types: Types,
     tree: &Tree,
 ) -> Result<Wanted> {
+    let of_policies = policies::check(project, &types, tree)?;
     let stale = reference::stale(&types.crds, tree);
     let (scoped, followers) = types.scopes.take().unzip();
     let (mut files, of_types) =
@@ -117,6 +119,7 @@ pub fn plan(
         .chain(of_types)
         .chain(to_migrate)
         .chain(of_roles)
+        .chain(of_policies)
         .chain(unread_sources(tree))
         .chain(warnings_of(&changes, tree))
         .chain(stale)

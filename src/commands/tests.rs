@@ -48,6 +48,9 @@ fn wanted(cli: Cli, tree: &Tree) -> Option<Result<Wanted>> {
         Command::Create(Create::Webhook(args)) => project().and_then(|project| {
             create_webhook::plan(project, &args, crd(&args.external).as_deref(), tree)
         }),
+        Command::Create(Create::Policy(args)) => project().and_then(|project| {
+            create_policy::plan(project, &args, crd(&args.external).as_deref())
+        }),
         Command::Delete(delete) => project().and_then(|project| deleted(project, &delete, tree)),
         // Emitted code is already formatted, and these tests do not run rustfmt.
         Command::Edit(args) => {

@@ -2,6 +2,8 @@
 
 use std::collections::BTreeSet;
 
+use serde_json::Value;
+
 use crate::commands::create_api::error::ApiError;
 use crate::commands::error::{Error, Result};
 use crate::commands::manifests::error::ManifestsError;
@@ -24,6 +26,8 @@ pub struct Types {
     /// PROJECT with the scopes from the code, if they were changed there, and warnings about what else
     /// must follow.
     pub scopes: Option<(Project, Vec<String>)>,
+    /// The schemas of Kubernetes' own types that have policies, by their paths in Rust.
+    pub kubernetes: Vec<(String, Value)>,
 }
 
 impl Types {
@@ -33,6 +37,7 @@ impl Types {
     /// nothing else knows.
     pub fn of(project: &Project, crdgen: &str, tree: &Tree) -> Result<Self> {
         let mut compiled = crd::read(crdgen).map_err(|error| ManifestsError::Types(vec![error]))?;
+        let kubernetes = crd::take_kubernetes(&mut compiled).map_err(ManifestsError::Types)?;
         let (types, remarks) = declared(tree);
         compiled.iter_mut().for_each(|entry| entry.fix(&types));
         let scopes = match crd::type_names(&compiled) {
@@ -54,8 +59,15 @@ impl Types {
             crds,
             remarks,
             scopes,
+            kubernetes,
         })
     }
+}
+
+/// Whether crdgen prints anything: types of the project, or types of Kubernetes' own that have policies.
+pub fn has_types(project: &Project) -> bool {
+    let needs_schema = |it: &Resource| it.core_type().is_some() && !it.policies.is_empty();
+    project.apis().next().is_some() || project.resources.iter().any(needs_schema)
 }
 
 /// Rewrites crdgen before it runs, if it differs from what PROJECT requires: everything else follows from

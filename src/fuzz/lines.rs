@@ -19,11 +19,11 @@ use crate::report::Problem;
 
 /// The words of a line, apart from names.
 static WORDS: Words = Words::new(|| {
-    "init·create·api·webhook·manifests·docs·envtest·use·path·list·clean·completion·bash·\
+    "init·create·api·webhook·policy·manifests·docs·envtest·use·path·list·clean·completion·bash·\
      version·help·edit·delete·rename·kind·group·--domain·--project-name·--repo·--license·\
      --certificates·self-managed·cert-manager·\
      --owner·--namespaced·--kind·--to·--group·--version·--plural·--resource·--controller·\
-     --force·--defaulting·--programmatic-validation·--conversion·--spoke·--defaulting-path·\
+     --force·--mutating·--validating·--defaulting·--programmatic-validation·--conversion·--spoke·--defaulting-path·\
      --validation-path·--check·--dry-run·--diff·--output·--color·-C·json·text·always·never·\
      auto·apache2·none·true·false·--resource=false·--controller=false·--namespaced=false·\
      --namespaced=true·--spoke=v1,v2·--·-··=·--=·--kind=·--help·-h·-V·--from-source·--index"
@@ -48,6 +48,7 @@ const HISTORIES: [&[&str]; 6] = [
         "create api --kind Foo",
         "create api --kind Foo --version v1 --controller=false",
         "create webhook --kind Foo --conversion --spoke v1",
+        "create policy --kind Foo --validating",
     ],
     &[
         "init --domain example.com --project-name bench",
@@ -149,12 +150,13 @@ const BOOLEANS: &str = "true·false";
 
 /// A line, program name first, that is valid or nearly valid.
 pub fn line(random: &mut Random) -> Vec<OsString> {
-    let mut line = match random.below(9) {
+    let mut line = match random.below(10) {
         0 => init(random),
         1..=3 => create::api(random),
         4 | 5 => create::webhook(random),
         6 => Line::of("manifests"),
         7 => rename::any(random),
+        8 => create::policy(random),
         _ => Line {
             words: (0..random.below(6))
                 .map(|_| random.pick(&WORDS).to_owned())

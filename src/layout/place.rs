@@ -6,7 +6,9 @@
 use crate::names::ControllerName;
 use crate::project::{Project, Resource};
 
-use super::{API_LIB, CONTROLLERS, EXTERNAL, LIB, SAMPLES, STORED, TESTS, WEBHOOKS, crd_file};
+use super::{
+    API_LIB, CONTROLLERS, EXTERNAL, LIB, POLICIES, SAMPLES, STORED, TESTS, WEBHOOKS, crd_file,
+};
 
 /// Longest name of an object that is also a valid label value, which is the limit in emitted validators.
 const SAMPLE_NAME_MAX: usize = 63;
@@ -226,6 +228,27 @@ impl<'a> Place<'a> {
             format!("{version}sample")
         } else {
             name
+        }
+    }
+
+    /// File name of a policy: `which` is mutating or validating.
+    pub fn policy_file(&self, which: &str) -> String {
+        let sample = self.sample_file();
+        let name = sample.strip_suffix(".yaml").unwrap_or(&sample);
+        format!("{name}_{which}.yaml")
+    }
+
+    pub fn policy(&self, which: &str) -> String {
+        format!("{POLICIES}{}", self.policy_file(which))
+    }
+
+    /// Name of the policies of the type, and of their bindings.
+    pub fn policy_name(&self) -> String {
+        let kind = self.resource.kind.lower();
+        let name = format!("{kind}-{}", self.resource.version);
+        match &self.resource.group {
+            Some(group) => format!("{}-{name}", group.as_str().replace('.', "-")),
+            None => name,
         }
     }
 

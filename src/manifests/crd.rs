@@ -87,6 +87,31 @@ pub fn read(crdgen_json: &str) -> Result<Vec<CompiledType>, CrdError> {
     serde_json::from_str(crdgen_json).map_err(CrdError::Unreadable)
 }
 
+/// Separates Kubernetes' own types from the project's: the path of each, and its schema.
+pub fn take_kubernetes(
+    compiled: &mut Vec<CompiledType>,
+) -> Result<Vec<(String, Value)>, Vec<CrdError>> {
+    let is_kubernetes = |one: &CompiledType| one.name.starts_with("k8s_openapi::");
+    let mut found = Vec::new();
+    let own = std::mem::take(compiled);
+    let (kubernetes, own): (Vec<_>, Vec<_>) = own.into_iter().partition(is_kubernetes);
+    *compiled = own;
+    for one in kubernetes {
+        let (Some(serialize), Some(deserialize)) = (&one.serialize, &one.deserialize) else {
+            continue;
+        };
+        let structural = structural_schema(serialize, deserialize).map_err(|refusals| {
+            let refused = |refusal| CrdError::Refused {
+                name: one.name.clone(),
+                refusal,
+            };
+            refusals.into_iter().map(refused).collect::<Vec<_>>()
+        })?;
+        found.push((one.name, structural.schema));
+    }
+    Ok(found)
+}
+
 /// The names that a compiled type declares.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct TypeName {

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::resource::{Api, External, Origin, Resource};
-use super::{CoreType, Webhooks};
+use super::{CoreType, Policies, Webhooks};
 use crate::names::{ControllerName, CrateSpec, Domain, Group, Kind, Plural, TypePath, Version};
 
 /// One entry under `resources`.
@@ -39,6 +39,8 @@ pub(super) struct ResourceEntry {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     path: Option<TypePath>,
     plural: Plural,
+    #[serde(default, skip_serializing_if = "Policies::is_empty")]
+    policies: Policies,
     version: Version,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     webhooks: Option<Webhooks>,
@@ -67,6 +69,7 @@ impl From<Resource> for ResourceEntry {
             module: None,
             path: None,
             plural: resource.plural,
+            policies: resource.policies,
             version: resource.version,
             webhooks: resource.webhooks,
         };
@@ -97,6 +100,7 @@ impl TryFrom<ResourceEntry> for Resource {
             group: entry.group,
             kind: entry.kind,
             plural: entry.plural,
+            policies: entry.policies,
             version: entry.version,
             webhooks: entry.webhooks,
         })

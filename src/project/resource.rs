@@ -6,7 +6,7 @@ use std::num::NonZeroU16;
 use serde::{Deserialize, Serialize};
 
 use super::entry::ResourceEntry;
-use super::{CoreType, Webhooks};
+use super::{CoreType, Policies, Webhooks};
 use crate::names::{
     CommandWord, ControllerName, CrateSpec, Domain, Group, ImageRef, Kind, NameError, Plural,
     TypePath, Version,
@@ -38,6 +38,7 @@ pub struct Resource {
     pub group: Option<Group>,
     pub kind: Kind,
     pub plural: Plural,
+    pub policies: Policies,
     pub version: Version,
     pub webhooks: Option<Webhooks>,
 }
@@ -119,6 +120,7 @@ impl Resource {
             group: Some(core.group_name().parse()?),
             kind: core.kind.parse()?,
             plural: core.plural.parse()?,
+            policies: Policies::default(),
             version: core.version.parse()?,
             webhooks: None,
         })
@@ -235,9 +237,10 @@ impl Resource {
         }
     }
 
-    /// Whether PROJECT needs it: a type that the project does not define needs webhooks or controllers.
+    /// Whether PROJECT needs it: a type that the project does not define needs webhooks, policies or controllers.
     pub fn is_used(&self) -> bool {
-        self.is_own() || self.webhooks.is_some() || !self.controllers.is_empty()
+        let has_any = self.webhooks.is_some() || !self.policies.is_empty();
+        self.is_own() || has_any || !self.controllers.is_empty()
     }
 
     /// Whether both are the same kind, in any version.
@@ -271,7 +274,9 @@ impl Resource {
                 Err(format!("`{gvk}` can have no `webhooks`"))
             }
             _ if self.is_used() => Ok(()),
-            _ => Err(format!("`{gvk}` has neither `webhooks` nor a `controller`")),
+            _ => Err(format!(
+                "`{gvk}` has no `webhooks`, no `policies` and no `controller`"
+            )),
         }?;
         let webhooks = self.webhooks.as_ref().map_or(Ok(()), Webhooks::check);
         webhooks.map_err(|why| format!("`webhooks` of `{gvk}` {why}"))

@@ -1,4 +1,4 @@
-//! The templates of `api/` and `webhook/`, each with the type of its context.
+//! The templates of `api/`, `policy/` and `webhook/`, each with the type of its context.
 //!
 //! A template that does not exist does not compile. Tests compare every file with this list, and the
 //! variables and conditions in it with the fields of its context.
@@ -6,7 +6,7 @@
 use super::Template;
 use super::contexts::{
     AdmissionContext, ControllerContext, ConverterContext, CrdgenContext, GroupContext,
-    ResourceContext,
+    PolicyContext, ResourceContext,
 };
 
 /// Declares a constant for each template: its context, its name, its path below `templates/`.
@@ -71,6 +71,14 @@ templates! {
         DEFAULTER_TEST = "webhook/defaulter_test.rs";
         VALIDATOR = "webhook/validator.rs";
         VALIDATOR_TEST = "webhook/validator_test.rs";
+    }
+    PolicyContext {
+        MUTATING_POLICY = "policy/mutating.yaml";
+        MUTATING_POLICY_TEST = "policy/mutating_test.rs";
+        POLICY_KUSTOMIZATION = "policy/kustomization.yaml";
+        POLICY_NAMES = "policy/name_references.yaml";
+        VALIDATING_POLICY = "policy/validating.yaml";
+        VALIDATING_POLICY_TEST = "policy/validating_test.rs";
     }
     ConverterContext {
         CONVERTER = "webhook/converter.rs";

@@ -110,6 +110,22 @@ pub struct AdmissionContext {
     pub path: String,
 }
 
+/// The variables of the templates of `policy/`.
+#[derive(Debug, Clone, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct PolicyContext {
+    #[serde(flatten)]
+    pub resource: ResourceContext,
+    /// As in a manifest: empty for the nameless group.
+    pub api_group: String,
+    /// The prefix of the annotations of the examples.
+    pub domain: String,
+    /// Name of the policy and of its binding.
+    pub name: String,
+    /// Path of the policy.
+    pub path: String,
+}
+
 /// The variables of the templates of `webhook/` for converters; the resource is the hub.
 #[derive(Debug, Clone, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
@@ -140,7 +156,11 @@ pub struct ConverterContext {
 pub struct CrdgenContext {
     /// The library crate of the API types.
     pub crate_name: String,
+    /// Whether `kubernetes` has any.
+    pub has_kubernetes: bool,
     pub has_types: bool,
+    /// Kubernetes' own types that have policies.
+    pub kubernetes: Vec<CrdgenType>,
     pub types: Vec<CrdgenType>,
 }
 
@@ -149,6 +169,6 @@ pub struct CrdgenContext {
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct CrdgenType {
     pub kind: String,
-    /// The path of its Rust module, without the name of the crate.
+    /// The path of its Rust module, for a type of the project without the name of the crate.
     pub module: String,
 }

@@ -8,6 +8,7 @@ mod delete;
 mod files;
 mod markers;
 mod namespaces;
+mod policy;
 mod project_file;
 mod webhook;
 mod words;

@@ -1,8 +1,9 @@
 //! Warnings about what a deletion in the project means for clusters. Pure.
 
 use crate::error::join;
+use crate::layout::Place;
 use crate::names::{Version, objects};
-use crate::project::{Admission, Project, Resource};
+use crate::project::{Admission, PolicyType, Project, Resource};
 
 /// Describes what remains in a cluster when a version of a type is deleted from the project.
 pub fn of_api(after: &Project, resource: &Resource) -> String {
@@ -40,6 +41,19 @@ pub fn of_webhooks(before: &Project, after: &Project) -> Vec<String> {
         )
     };
     deleted.map(warning).collect()
+}
+
+/// Warns about a policy, which a cluster keeps.
+pub fn of_policy(before: &Project, resource: &Resource, policy: PolicyType) -> String {
+    let name = Place::of(before, resource).policy_name();
+    let name = objects::deployed(before.project_name.as_str(), &name);
+    let (start, of) = match policy {
+        PolicyType::Mutating => ("Mutating", "changing objects"),
+        PolicyType::Validating => ("Validating", "refusing requests"),
+    };
+    format!(
+        "a cluster keeps {of} until the {start}AdmissionPolicyBinding `{name}` and the {start}AdmissionPolicy of the same name are deleted there"
+    )
 }
 
 /// Describes what happens to versions of a kind that are no longer converted.

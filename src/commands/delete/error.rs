@@ -5,7 +5,7 @@ use thiserror::Error;
 
 use crate::error::{either, join, quoted};
 use crate::names::{ControllerName, Version};
-use crate::project::Admission;
+use crate::project::{Admission, PolicyType};
 
 #[derive(Debug, Error, Diagnostic)]
 pub enum DeleteError {
@@ -49,6 +49,9 @@ pub enum DeleteError {
     #[error("`{gvk}` has webhooks")]
     #[diagnostic(code("delete-has-webhooks"), help("type `{command}` first"))]
     HasWebhooks { gvk: String, command: String },
+    #[error("`{gvk}` has policies")]
+    #[diagnostic(code("delete-has-policies"), help("type `{command}` first"))]
+    HasPolicies { gvk: String, command: String },
     #[error("`{gvk}` is a spoke of `{hub}`")]
     #[diagnostic(code("delete-is-spoke"), help("type `{command}` first"))]
     IsSpoke {
@@ -85,6 +88,16 @@ pub enum DeleteError {
         spokes: Vec<Version>,
     },
 
+    #[error("nothing to do: no policy is requested")]
+    #[diagnostic(code("delete-no-policy-wanted"), help("{}", policies(options)))]
+    NoPolicyWanted {
+        /// The options for all policies of the type.
+        options: String,
+    },
+    #[error("`{gvk}` has no {policy} policy")]
+    #[diagnostic(code("delete-no-policy"), help("omit `{}`", policy.option()))]
+    NoPolicy { gvk: String, policy: PolicyType },
+
     #[error("`{gvk}` has no controller {}", called(.name.as_ref()))]
     #[diagnostic(code("delete-no-controller"), help("{}", controllers(commands)))]
     NoController {
@@ -105,6 +118,13 @@ fn known(existing: &[String]) -> String {
 fn webhooks(options: &str) -> String {
     match options {
         "" => "the type has no webhooks: there is nothing to delete".to_owned(),
+        options => format!("name what to delete; the type has `{options}`"),
+    }
+}
+
+fn policies(options: &str) -> String {
+    match options {
+        "" => "the type has no policies: there is nothing to delete".to_owned(),
         options => format!("name what to delete; the type has `{options}`"),
     }
 }

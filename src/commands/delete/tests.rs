@@ -82,6 +82,32 @@ fn what_was_created_is_deleted_without_a_trace() {
 }
 
 #[test]
+fn policies_are_deleted_without_a_trace() {
+    let both = "--mutating --validating";
+    for empty in projects() {
+        let foo = empty.after("create api --kind Foo");
+        for of in [
+            "--kind Foo",
+            "--group core --version v1 --kind Pod",
+            "--group core --version v1 --kind Namespace",
+        ] {
+            for one in ["--mutating", "--validating", both] {
+                back(
+                    &foo,
+                    &format!("create policy {of} {one}"),
+                    &format!("delete policy {of} {one}"),
+                );
+            }
+            back(
+                &foo.after(&format!("create policy {of} --mutating")),
+                &format!("create policy {of} --validating"),
+                &format!("delete policy {of} --validating"),
+            );
+        }
+    }
+}
+
+#[test]
 fn webhooks_are_deleted_without_a_trace() {
     let (defaulting, validation) = ("--defaulting", "--programmatic-validation");
     let both = "--defaulting --programmatic-validation";

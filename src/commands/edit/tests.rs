@@ -6,7 +6,7 @@ use crate::project::PROJECT_FILE;
 
 /// A kind in two versions with every kind of webhook, one that is cluster-scoped, and two webhooks
 /// for types of Kubernetes' own, in the folder of the kind's version.
-const LINES: [&str; 8] = [
+const LINES: [&str; 9] = [
     "create api --group crew --kind Captain --version v1",
     "create api --group crew --kind Captain --version v2",
     "create api --group crew --kind FirstMate --version v1 --namespaced=false",
@@ -16,6 +16,7 @@ const LINES: [&str; 8] = [
     "create api --group crew --kind Captain --version v2 --resource=false --controller-name zeal",
     "create webhook --group core --kind Pod --version v1 --defaulting",
     "create webhook --group apps --kind Deployment --version v1 --programmatic-validation",
+    "create policy --group crew --kind Captain --version v1 --mutating --validating",
 ];
 
 fn single() -> Bench {

@@ -5,7 +5,7 @@ use thiserror::Error;
 
 use crate::error::lines_with_help;
 use crate::manifests::schema::RECURSION_HELP;
-use crate::manifests::{CrdError, MarkerError};
+use crate::manifests::{CrdError, MarkerError, PolicyError};
 use crate::names::{Kind, Version};
 
 #[derive(Debug, Error, Diagnostic)]
@@ -14,6 +14,8 @@ pub enum ManifestsError {
     Markers(#[related] Vec<MarkerError>),
     #[error("{}", lines_with_help(.0))]
     Types(#[related] Vec<CrdError>),
+    #[error("{}", lines_with_help(.0))]
+    Policies(#[related] Vec<PolicyError>),
     #[error("kube cannot describe a type that contains itself: {}", .0.join(", "))]
     #[diagnostic(code("endless-types"), help("{RECURSION_HELP}"))]
     EndlessTypes(Vec<String>),

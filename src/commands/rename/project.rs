@@ -85,7 +85,7 @@ fn of_cluster(name: &ProjectName) -> String {
     let namespace = name.namespace();
     format!(
         "in a cluster, the operator with the old name keeps running in the namespace `{namespace}`, and would reconcile the same objects as the one with the new name: before you deploy that, delete the Deployment there, and \
-         the webhook configurations with the label `app.kubernetes.io/name={name}`; keep the namespace as long as it \
+         the webhook configurations and admission policies with the label `app.kubernetes.io/name={name}`; keep the namespace as long as it \
          contains anything else, because deleting it deletes that too, and keep the CRDs"
     )
 }

@@ -13,7 +13,7 @@ const RENAME: &str = "rename kind --group crew --kind Captain --to Warden";
 
 /// A kind in two versions with all kinds of webhooks and two controllers, alphabetically between other kinds,
 /// and webhooks and controllers for types of Kubernetes' own.
-const LINES: [&str; 10] = [
+const LINES: [&str; 12] = [
     "create api --group crew --kind Captain --version v1",
     "create api --group crew --kind Captain --version v2",
     "create api --group crew --kind FirstMate --version v1 --namespaced=false",
@@ -25,6 +25,8 @@ const LINES: [&str; 10] = [
     "create api --group crew --kind Boat --version v1",
     "create webhook --group core --kind Pod --version v1 --defaulting",
     "create api --group apps --kind Deployment --version v1 --resource=false",
+    "create policy --group crew --kind Captain --version v1 --mutating --validating",
+    "create policy --group apps --kind Deployment --version v1 --mutating",
 ];
 
 fn project(options: &str, kind: &str) -> Bench {

@@ -44,6 +44,19 @@ fn external(random: &mut Random, line: &mut Line) {
     line.option(random, 4, "--external-api-module", "a@1·a");
 }
 
+/// A line of `kbr create policy`.
+pub(super) fn policy(random: &mut Random) -> Line {
+    let mut line = Line::of("create policy");
+    line.option(random, 1, "--kind", "Foo·Foo·Redis·Policy·Pod·Namespace");
+    line.option(random, 2, "--group", GROUPS);
+    line.option(random, 2, "--version", VERSIONS);
+    line.flag(random, 2, "--mutating");
+    line.flag(random, 2, "--validating");
+    line.flag(random, 3, "--force");
+    external(random, &mut line);
+    line
+}
+
 /// A line of `kbr create webhook`.
 pub(super) fn webhook(random: &mut Random) -> Line {
     let mut line = Line::of("create webhook");

@@ -25,7 +25,7 @@ const OF_PATTERN: u64 = 25;
 const ENDLESS: Option<u64> = Some(u64::MAX);
 
 /// Keywords of a node that may have fields that the schema does not list.
-const OPEN: [&str; 4] = [
+pub(super) const OPEN: [&str; 4] = [
     "additionalProperties",
     "x-kubernetes-embedded-resource",
     "x-kubernetes-int-or-string",
@@ -94,18 +94,18 @@ struct Estimator<'a> {
 impl<'a> Estimator<'a> {
     fn of(&mut self, expression: &'a Expr) -> Known<'a> {
         match expression {
-            Expr::Constant => Known::default(),
+            Expr::Constant(_) => Known::default(),
             Expr::Text(length) => Known {
                 size: Some(*length),
                 ..Known::default()
             },
-            Expr::Name(name) => {
+            Expr::Name(name, _) => {
                 let bound = self.names.iter().rev().find(|(it, _)| it == name);
                 let known = bound.map(|(_, it)| it.clone()).unwrap_or_default();
                 let cost = Saturating(1);
                 Known { cost, ..known }
             }
-            Expr::Field { of, name } => {
+            Expr::Field { of, name, .. } => {
                 let object = self.of(of);
                 self.field(&object, name)
             }
@@ -117,7 +117,10 @@ impl<'a> Estimator<'a> {
             Expr::Call {
                 function,
                 arguments,
+                ..
             } => self.call(function, arguments),
+            // No rule of a CRD can create one.
+            Expr::Message { .. } => Known::default(),
         }
     }
 
@@ -128,7 +131,7 @@ impl<'a> Estimator<'a> {
     fn call(&mut self, function: &'a str, arguments: &'a [Expr]) -> Known<'a> {
         let [outside, names, inside] = scopes(function, arguments);
         match (function, outside, names, inside) {
-            (".bind", [value], [Expr::Name(name)], [body]) => {
+            (".bind", [value], [Expr::Name(name, _)], [body]) => {
                 let bound = self.of(value);
                 let cost = bound.cost;
                 self.names.push((name, bound));
@@ -137,12 +140,12 @@ impl<'a> Estimator<'a> {
                 result.cost += cost;
                 result
             }
-            (_, [target], [Expr::Name(name)], steps) => {
+            (_, [target], [Expr::Name(name, _)], steps) => {
                 let list = self.of(target);
                 self.loop_over(&list, name, function, steps)
             }
             (_, [target], [_, _], _) => Known::costing(self.of(target).cost),
-            ("has", [Expr::Field { of, name }], ..) => {
+            ("has", [Expr::Field { of, name, .. }], ..) => {
                 let object = self.of(of);
                 self.field(&object, name);
                 Known::costing(object.cost)
@@ -300,7 +303,7 @@ fn element(schema: &Object) -> Option<&Object> {
 }
 
 /// The JSON name of a field whose name Kubernetes escapes in CEL because it is not an identifier.
-fn unescape(name: &str) -> String {
+pub(super) fn unescape(name: &str) -> String {
     let reserved = name.strip_prefix("__").and_then(|it| it.strip_suffix("__"));
     if let Some(word) = reserved
         && !word.is_empty()

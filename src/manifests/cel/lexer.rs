@@ -4,13 +4,14 @@ use std::sync::LazyLock;
 
 use regex_lite::Regex;
 
+use super::{CelError, Literal};
 use crate::manifests::pattern::regex;
 
 /// A word, symbol or literal of an expression.
 #[derive(Clone, Copy)]
 pub(super) enum CelToken<'a> {
     Word(&'a str),
-    Number,
+    Number(Literal),
     /// A string or bytes, with its length.
     Text(u64),
     Symbol(&'static str),
@@ -34,7 +35,7 @@ static NUMBER: LazyLock<Regex> =
     LazyLock::new(|| regex(r"^(0[xX][0-9a-fA-F]*|[0-9]*(\.[0-9]+)?([eE][-+]?[0-9]+)?)[uU]?"));
 
 /// The tokens with their positions, in characters from 1, and one for the end.
-pub(super) fn tokens(text: &str) -> Result<Vec<(CelToken<'_>, usize)>, String> {
+pub(super) fn tokens(text: &str) -> Result<Vec<(CelToken<'_>, usize)>, CelError> {
     let mut tokens = Vec::new();
     let (mut rest, mut at) = (text, 1);
     while !rest.is_empty() {
@@ -43,7 +44,7 @@ pub(super) fn tokens(text: &str) -> Result<Vec<(CelToken<'_>, usize)>, String> {
             _ if is_blank => 1,
             Some(end) => end.unwrap_or(rest.len()),
             None => {
-                let found = token(rest).map_err(|wrong| format!("{wrong} at character {at}"));
+                let found = token(rest).map_err(|wrong| CelError::new(at, wrong));
                 let (token, length) = found?;
                 tokens.push((token, at));
                 length
@@ -65,7 +66,7 @@ fn token(rest: &str) -> Result<(CelToken<'_>, usize), String> {
     if is_digit(rest) || rest.strip_prefix('.').is_some_and(is_digit) {
         let length = NUMBER.find(rest).map_or(0, |found| found.len());
         return match word(&rest[length..]) {
-            "" => Ok((CelToken::Number, length)),
+            "" => Ok((CelToken::Number(kind_of_number(&rest[..length])), length)),
             more => Err(format!("`{}{more}` is not a number", &rest[..length])),
         };
     }
@@ -87,6 +88,18 @@ fn token(rest: &str) -> Result<(CelToken<'_>, usize), String> {
         _ => "",
     };
     Err(format!("`{found}` is not CEL{help}"))
+}
+
+/// The type of a number.
+fn kind_of_number(text: &str) -> Literal {
+    let is_hexadecimal = text.starts_with("0x") || text.starts_with("0X");
+    if text.ends_with(['u', 'U']) {
+        Literal::Uint
+    } else if !is_hexadecimal && text.contains(['.', 'e', 'E']) {
+        Literal::Double
+    } else {
+        Literal::Int
+    }
 }
 
 /// The word with which a text begins.

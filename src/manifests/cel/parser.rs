@@ -1,11 +1,10 @@
 //! Parses a CEL expression. Pure.
 //!
 //! The grammar is that of <https://github.com/google/cel-spec/blob/master/doc/langdef.md#syntax>,
-//! with the optional fields and indices that Kubernetes adds. It has no message literals: no
-//! expression in Kubernetes can construct a message.
+//! with the optional fields and indices that Kubernetes adds.
 
-use super::Expr;
 use super::lexer::{CelToken, tokens};
+use super::{CelError, Expr, Literal};
 use crate::names::is_among;
 
 /// Maximum nesting depth of an expression. cel-go has the same limit.
@@ -22,10 +21,10 @@ const RESERVED: &str = "\
 const OPERATORS: [&str; 5] = ["||", "&&", "< <= >= > == != in", "+ -", "* / %"];
 
 /// Parses an expression, or returns what is wrong with it.
-pub fn parse(text: &str) -> Result<Expr, String> {
+pub fn parse(text: &str) -> Result<Expr, CelError> {
     let tokens = tokens(text)?;
     if tokens.len() > MOST {
-        return Ok(Expr::Constant);
+        return Ok(Expr::Constant(Literal::Unknown));
     }
     let mut parser = Parser {
         tokens,
@@ -45,22 +44,26 @@ struct Parser<'a> {
     depth: usize,
 }
 
-type Parsed<T = Expr> = Result<T, String>;
+type Parsed<T = Expr> = Result<T, CelError>;
 
 impl<'a> Parser<'a> {
     fn peek(&self) -> CelToken<'a> {
         self.tokens[self.next].0
     }
 
-    fn unexpected(&self, wanted: &str) -> String {
-        let (token, at) = self.tokens[self.next];
-        let found = match token {
-            CelToken::End => return format!("it ends where {wanted} is expected"),
+    /// The position of the next token.
+    fn at(&self) -> usize {
+        self.tokens[self.next].1
+    }
+
+    fn unexpected(&self, wanted: &str) -> CelError {
+        let found = match self.peek() {
+            CelToken::End => "the end".to_owned(),
             CelToken::Word(text) | CelToken::Symbol(text) => format!("`{text}`"),
-            CelToken::Number => "a number".to_owned(),
+            CelToken::Number(_) => "a number".to_owned(),
             CelToken::Text(_) => "a string".to_owned(),
         };
-        format!("{wanted} is expected at character {at}, not {found}")
+        CelError::new(self.at(), format!("{wanted} is expected, not {found},"))
     }
 
     /// Whether the next token is that symbol or word; if so, it is consumed.
@@ -81,14 +84,15 @@ impl<'a> Parser<'a> {
     fn expression(&mut self) -> Parsed {
         self.depth += 1;
         if self.depth > DEEPEST {
-            return Err("it is nested too deeply".to_owned());
+            return Err(CelError::new(self.at(), "it is nested too deeply"));
         }
         let mut expression = self.operation(0)?;
+        let at = self.at();
         if self.takes("?") {
             let then = self.operation(0)?;
             self.expect(":")?;
             let otherwise = self.expression()?;
-            expression = Expr::call("?:", vec![expression, then, otherwise]);
+            expression = Expr::call("?:", vec![expression, then, otherwise], at);
         }
         self.depth -= 1;
         Ok(expression)
@@ -98,6 +102,7 @@ impl<'a> Parser<'a> {
     fn operation(&mut self, level: usize) -> Parsed {
         let mut left = self.unary()?;
         loop {
+            let place = self.at();
             let binding = OPERATORS.iter().enumerate().skip(level);
             let mut binding =
                 binding.flat_map(|(at, all)| all.split(' ').map(move |one| (at, one)));
@@ -105,15 +110,16 @@ impl<'a> Parser<'a> {
                 return Ok(left);
             };
             let right = self.operation(at + 1)?;
-            left = Expr::call(operator, vec![left, right]);
+            left = Expr::call(operator, vec![left, right], place);
         }
     }
 
     fn unary(&mut self) -> Parsed {
+        let at = self.at();
         for operator in ["!", "-"] {
             if self.takes(operator) {
                 while self.takes(operator) {}
-                return Ok(Expr::call(operator, vec![self.member()?]));
+                return Ok(Expr::call(operator, vec![self.member()?], at));
             }
         }
         self.member()
@@ -122,22 +128,27 @@ impl<'a> Parser<'a> {
     fn member(&mut self) -> Parsed {
         let mut of = self.primary()?;
         loop {
+            let bracket = self.at();
             if self.takes(".") {
                 let is_optional = self.takes("?");
+                let at = self.at();
                 let name = self.name("the name of a field or a function")?;
                 of = if !is_optional && self.takes("(") {
                     let mut arguments = vec![of];
                     arguments.extend(self.list(")")?);
-                    Expr::call(&format!(".{name}"), arguments)
+                    Expr::call(&format!(".{name}"), arguments, at)
                 } else {
                     let of = Box::new(of);
-                    Expr::Field { of, name }
+                    Expr::Field { of, name, at }
                 };
             } else if self.takes("[") {
                 self.takes("?");
                 let index = self.expression()?;
                 self.expect("]")?;
-                of = Expr::call("[]", vec![of, index]);
+                of = Expr::call("[]", vec![of, index], bracket);
+            } else if let Some((name, at)) = qualified(&of).filter(|_| self.takes("{")) {
+                let fields = self.fields()?;
+                of = Expr::Message { name, fields, at };
             } else {
                 return Ok(of);
             }
@@ -155,11 +166,15 @@ impl<'a> Parser<'a> {
     }
 
     fn primary(&mut self) -> Parsed {
+        let at = self.at();
         let literal = match self.peek() {
-            CelToken::Number | CelToken::Word("true" | "false" | "null") => Expr::Constant,
+            CelToken::Number(kind) => Expr::Constant(kind),
+            CelToken::Word("true" | "false") => Expr::Constant(Literal::Bool),
+            CelToken::Word("null") => Expr::Constant(Literal::Null),
             CelToken::Text(length) => Expr::Text(length),
             CelToken::Word(word) if is_among(RESERVED, word) => {
-                return Err(format!("`{word}` is a reserved word of CEL"));
+                let message = format!("`{word}` is a reserved word of CEL");
+                return Err(CelError::new(self.at(), message));
             }
             _ if self.takes("(") => {
                 let inner = self.expression()?;
@@ -167,18 +182,36 @@ impl<'a> Parser<'a> {
                 return Ok(inner);
             }
             _ if self.takes("[") => return Ok(Expr::List(self.list("]")?)),
-            _ if self.takes("{") => return Ok(Expr::call("{}", self.list("}")?)),
+            _ if self.takes("{") => return Ok(Expr::call("{}", self.list("}")?, at)),
             _ => {
                 self.takes(".");
+                let at = self.at();
                 let name = self.name("a value")?;
                 return Ok(match self.takes("(") {
-                    true => Expr::call(&name, self.list(")")?),
-                    false => Expr::Name(name),
+                    true => Expr::call(&name, self.list(")")?, at),
+                    false => Expr::Name(name, at),
                 });
             }
         };
         self.next += 1;
         Ok(literal)
+    }
+
+    /// The fields of a new object, up to its `}`.
+    fn fields(&mut self) -> Parsed<Vec<(String, usize, Expr)>> {
+        let mut fields = Vec::new();
+        while !self.takes("}") {
+            self.takes("?");
+            let at = self.at();
+            let name = self.name("the name of a field")?;
+            self.expect(":")?;
+            fields.push((name, at, self.expression()?));
+            if !self.takes(",") {
+                self.expect("}")?;
+                break;
+            }
+        }
+        Ok(fields)
     }
 
     /// Comma-separated expressions up to `end`; before a `}`, each of them is a key and a value.
@@ -203,5 +236,17 @@ impl<'a> Parser<'a> {
             }
         }
         Ok(items)
+    }
+}
+
+/// The name of the type of a new object, such as `Object.spec`, and its position.
+fn qualified(of: &Expr) -> Option<(String, usize)> {
+    match of {
+        Expr::Name(name, at) => Some((name.clone(), *at)),
+        Expr::Field { of, name, .. } => {
+            let (start, at) = qualified(of)?;
+            Some((format!("{start}.{name}"), at))
+        }
+        _ => None,
     }
 }

@@ -61,7 +61,7 @@ pub(super) fn conditions(marker: &CodeMarker) -> Result<Option<Vec<Value>>, Mark
 
 /// Checks the syntax of an expression, and that its names are declared.
 fn check(expression: &str) -> Result<(), String> {
-    let parsed = cel::parse(expression)?;
+    let parsed = cel::parse(expression).map_err(|error| error.to_string())?;
     let mut names = cel::free_names(&parsed).into_iter();
     match names.find(|name| !is_among(DECLARED, name)) {
         Some(name) => Err(format!(

@@ -264,8 +264,8 @@ fn a_project_file_with_wrong_keys_or_values() {
         "\n  foreign: {}\n  kind: Foo",
         &format!(
             "resources[0]: unknown field `foreign`, expected one of `api`, `clusterScoped`, `controller`, \
-             `controllers`, `core`, `domain`, `external`, `group`, `kind`, `module`, `path`, `plural`, `version`, \
-             `webhooks` at line {} column 3",
+             `controllers`, `core`, `domain`, `external`, `group`, `kind`, `module`, `path`, `plural`, `policies`, \
+             `version`, `webhooks` at line {} column 3",
             line("kind: Foo")
         ),
     );
@@ -417,7 +417,7 @@ fn a_project_file_with_invalid_webhooks() {
     refuse(
         "  webhooks:\n    validation: true\n    webhookVersion: v1\n",
         "",
-        &format!("{pod} has neither `webhooks` nor a `controller`"),
+        &format!("{pod} has no `webhooks`, no `policies` and no `controller`"),
     );
     refuse(
         "- core: true\n",

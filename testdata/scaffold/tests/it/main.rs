@@ -8,6 +8,8 @@
 
 mod admiral_controller;
 mod admiral_v1_defaulter;
+mod admiral_v1_mutating_policy;
+mod admiral_v1_validating_policy;
 mod admiral_v1_validator;
 mod admiral_v2_converter;
 mod cronjob_controller;
@@ -16,6 +18,7 @@ mod cronjob_v1_validator;
 mod cronjob_v2_converter;
 mod manifests;
 mod pod_v1_defaulter;
+mod pod_v1_validating_policy;
 mod pod_v1_validator;
 mod samples;
 // +kbr:scaffold:modules

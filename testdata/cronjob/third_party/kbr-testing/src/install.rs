@@ -1,8 +1,8 @@
 // Copyright The kbr authors
 // SPDX-License-Identifier: Apache-2.0
 
-//! Installs the project in the API server: the CRDs, roles, accounts and webhooks of
-//! `config/default`.
+//! Installs the project in the API server: the CRDs, roles, accounts, webhooks and admission policies
+//! of `config/default`.
 //!
 //! Names and namespaces are those of a deployment, since kubectl builds `config/default`. The
 //! Deployment itself is only read: it names the ServiceAccount that the manager runs as.
@@ -31,6 +31,7 @@ use super::control_plane::{ControlPlane, PAUSE, START_TIMEOUT};
 use super::folder::Folder;
 use super::grants::items;
 use super::namespaces;
+use super::policies;
 
 /// The file with the whole deployment, for kubectl.
 const DEPLOYMENT: &str = "deployment.yaml";
@@ -70,7 +71,8 @@ impl Manifests {
     /// [`TestEnvError::Start`], [`TestEnvError::Kustomize`], [`TestEnvError::NoDeployment`] and [`TestEnvError::Webhooks`].
     pub(super) fn read(project: &Path, assets: &Assets) -> Result<Self, TestEnvError> {
         let path = project.join("config/default");
-        let documents = kustomize(&assets.path("kubectl"), &path)?;
+        let mut documents = kustomize(&assets.path("kubectl"), &path)?;
+        policies::leave_namespaces_out(&mut documents);
         let Some(account) = documents.iter().find_map(manager_account) else {
             return Err(TestEnvError::NoDeployment { path });
         };
@@ -129,7 +131,7 @@ impl Manifests {
     ///
     /// # Errors
     ///
-    /// [`TestEnvError::Refused`].
+    /// [`TestEnvError::Refused`] and [`TestEnvError::NotReady`].
     pub(super) async fn install(
         &self,
         control_plane: &ControlPlane,
@@ -157,7 +159,7 @@ impl Manifests {
         for name in crds {
             wait_until_served(control_plane, &client, name).await?;
         }
-        Ok(())
+        policies::wait_until_applied(control_plane, &client, &self.documents).await
     }
 
     /// Waits until the API server grants the manager the permissions of its roles, in the namespaces
@@ -354,7 +356,8 @@ fn in_order(documents: &[Value]) -> impl Iterator<Item = (ApiResource, &Value)> 
         ApiResource::erase::<MutatingWebhookConfiguration>(&()),
         ApiResource::erase::<ValidatingWebhookConfiguration>(&()),
     ];
-    kinds.into_iter().flat_map(|kind| {
+    let kinds = kinds.into_iter().chain(policies::resources());
+    kinds.flat_map(|kind| {
         let of_kind = documents
             .iter()
             .filter(|document| document["kind"] == kind.kind);

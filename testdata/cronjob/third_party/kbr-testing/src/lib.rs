@@ -4,7 +4,7 @@
 //! A real API server for the tests of Kubernetes operators: etcd and kube-apiserver on loopback. The
 //! counterpart of envtest in Go.
 //!
-//! [`TestEnv`] starts both with RBAC on and installs the CRDs, roles and webhooks of the project's
+//! [`TestEnv`] starts both with RBAC on and installs the CRDs, roles, webhooks and policies of the project's
 //! `config/default`. It has two clients: [`TestEnv::admin`] has full permissions, and
 //! [`TestEnv::manager`] has those of the deployed manager. The API server calls webhooks on loopback,
 //! with a certificate that is generated for the environment.
@@ -125,6 +125,7 @@ mod mount;
 mod namespaces;
 #[cfg(feature = "manager")]
 mod operator;
+mod policies;
 mod roles;
 mod server;
 mod serving;

@@ -6,6 +6,7 @@
 //! the type, one for serialization and one for deserialization. The schemas keep their `$defs`: kbr
 //! recognises Kubernetes' types by their names and inlines them itself. A panic is reported instead
 //! of the CRD, so that one broken type does not hide the others.
+//! Kubernetes' own types that have admission policies have no CRD, only schemas.
 
 use std::{
     any::Any,
@@ -35,6 +36,7 @@ const TYPES: &[Describe] = &[
     || describe::<scaffold_api::v2::Admiral>("v2::Admiral"),
     || describe::<scaffold_api::v1::CronJob>("v1::CronJob"),
     || describe::<scaffold_api::v2::CronJob>("v2::CronJob"),
+    || schemas::<k8s_openapi::api::core::v1::Pod>("k8s_openapi::api::core::v1::Pod"),
 ];
 
 fn main() -> io::Result<()> {
@@ -85,6 +87,14 @@ fn describe<T: CustomResourceExt + JsonSchema>(name: &str) -> Value {
         }
     }
     entry
+}
+
+fn schemas<T: JsonSchema>(name: &str) -> Value {
+    json!({
+        "type": name,
+        "serialize": schema::<T>(Contract::Serialize),
+        "deserialize": schema::<T>(Contract::Deserialize),
+    })
 }
 
 /// The CRD without its schema, which kbr builds from the two schemas.

@@ -1,0 +1,62 @@
+//! `kbr create policy`: admission policies, each in a file of its own, with its test.
+//!
+//! This module checks the command against the project model. The files and lines that it needs are in
+//! [`crate::scaffold`], and [`crate::manifests::policy`] checks what users write into them. Pure.
+
+pub mod error;
+#[cfg(test)]
+mod tests;
+
+use crate::cli::PolicyArgs;
+use crate::commands::error::{Error, Result};
+use crate::commands::external;
+use crate::commands::found::resource;
+use crate::commands::typed::group;
+use crate::commands::wanted::{Wanted, added};
+use crate::project::{PolicyType, Project, Resource};
+use crate::scaffold;
+use error::PolicyCommandError;
+
+/// The project with the new policies, and the changes to its files.
+///
+/// `crd` is the text of the CRD file that was given for a type of another operator.
+pub fn plan(mut project: Project, args: &PolicyArgs, crd: Option<&str>) -> Result<Wanted> {
+    let wanted = PolicyType::typed(args.mutating, args.validating);
+    if wanted.is_empty() {
+        return Err(PolicyCommandError::NothingWanted.into());
+    }
+    let typed = (group(&args.group), &args.version, &args.kind);
+    let found = external::find(&project, typed, &args.external, crd, args.force)?;
+    let mut resource = match found.resource {
+        Some(external) => external,
+        None => resource(&project, typed, false)?,
+    };
+    let existing = wanted
+        .iter()
+        .filter(|it| resource.policies.has(**it) && !args.force);
+    Error::all(existing.map(|policy| PolicyCommandError::Exists {
+        gvk: resource.gvk(),
+        policy: *policy,
+    }))?;
+    for &policy in &wanted {
+        resource.policies.set(policy, true);
+    }
+    let before = scaffold::of(&project);
+    project.upsert(resource.clone());
+    let rewritten = match args.force {
+        true => files(&project, &resource, &wanted),
+        false => Vec::new(),
+    };
+    let mut changes = added(&project, &before, &rewritten, args.force);
+    if resource.core_type().is_some() {
+        changes.push(scaffold::crdgen(&project));
+    }
+    changes.extend(found.changes);
+    Ok(Wanted::of(project, changes, found.warnings))
+}
+
+fn files(project: &Project, resource: &Resource, wanted: &[PolicyType]) -> Vec<scaffold::Part> {
+    let all = wanted.iter();
+    all.flat_map(|it| scaffold::policy_files(project, resource, *it))
+        .collect()
+}

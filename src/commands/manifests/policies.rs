@@ -1,0 +1,88 @@
+//! Checks the admission policies of a project, with the schemas of the kinds that it knows.
+
+use serde_json::Value;
+
+use crate::commands::error::Result;
+use crate::commands::types::Types;
+use crate::commands::wanted::resources_of;
+use crate::layout::{self, Place};
+use crate::manifests::json::{list_of, text_of};
+use crate::manifests::policy::{self, KnownKind};
+use crate::project::Project;
+use crate::tree::Tree;
+
+use super::error::ManifestsError;
+
+/// Refuses policies that the API server would refuse, or that could not work. Returns warnings about policies that are
+/// not deployed.
+pub fn check(project: &Project, types: &Types, tree: &Tree) -> Result<Vec<String>> {
+    let files = || {
+        let all = tree.files();
+        all.filter(|(path, _)| path.starts_with(layout::POLICIES) && path.ends_with(".yaml"))
+    };
+    let wrong = policy::check(files(), &kinds(project, types, tree));
+    if !wrong.is_empty() {
+        return Err(ManifestsError::Policies(wrong).into());
+    }
+    let kustomization = tree.text(layout::POLICY_KUSTOMIZATION).unwrap_or_default();
+    let listed = resources_of(kustomization);
+    let is_left_out = |(path, text): &(&str, &str)| {
+        let name = path.strip_prefix(layout::POLICIES).unwrap_or_default();
+        let mut lines = text.lines();
+        lines.any(|line| line.starts_with("kind: ") && line.contains("AdmissionPolicy"))
+            && !name.contains('/')
+            && !listed.iter().any(|item| item.as_str() == Some(name))
+    };
+    let left_out = files().filter(is_left_out);
+    let warning = |(path, _): (&str, &str)| {
+        format!(
+            "nothing deploys `{path}`: list it below `resources:` of `{}`",
+            layout::POLICY_KUSTOMIZATION
+        )
+    };
+    Ok(left_out.map(warning).collect())
+}
+
+/// The kinds of the project, those of other operators that it has a CRD of, and Kubernetes' own that have policies.
+fn kinds(project: &Project, types: &Types, tree: &Tree) -> Vec<KnownKind> {
+    let mut kinds: Vec<KnownKind> = types
+        .crds
+        .iter()
+        .flat_map(|crd| of_crd(&crd.document))
+        .collect();
+    for resource in &project.resources {
+        if resource.external().is_some() {
+            let text = tree.text(&Place::of(project, resource).external_crd());
+            let crd: Value = serde_yaml::from_str(text.unwrap_or_default()).unwrap_or_default();
+            kinds.extend(of_crd(&crd));
+        }
+        if let Some(core) = resource.core_type() {
+            let path = format!("{}::{}", core.module, core.kind);
+            let mut schemas = types.kubernetes.iter();
+            kinds.extend(
+                schemas
+                    .find(|(name, _)| *name == path)
+                    .map(|(_, schema)| KnownKind {
+                        group: core.group.to_owned(),
+                        version: core.version.to_owned(),
+                        kind: core.kind.to_owned(),
+                        plural: core.plural.to_owned(),
+                        schema: schema.clone(),
+                    }),
+            );
+        }
+    }
+    kinds
+}
+
+/// The versions of the kind that a CRD defines.
+fn of_crd(crd: &Value) -> impl Iterator<Item = KnownKind> {
+    let spec = &crd["spec"];
+    list_of(spec, "versions").iter().map(|version| KnownKind {
+        group: text_of(spec, "group").to_owned(),
+        version: text_of(version, "name").to_owned(),
+        kind: text_of(spec, "/names/kind").to_owned(),
+        plural: text_of(spec, "/names/plural").to_owned(),
+        schema: version["schema"]["openAPIV3Schema"].clone(),
+    })
+}

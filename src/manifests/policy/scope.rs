@@ -1,0 +1,245 @@
+//! What a policy is for: the kinds that it matches, and the names that its expressions can use. Pure.
+
+use std::sync::LazyLock;
+
+use serde_json::{Value, json};
+
+use super::KnownKind;
+use crate::manifests::cel::Type;
+use crate::manifests::code_marker::suggest;
+use crate::manifests::json::{Object, list_of, text_of, texts_of};
+
+/// The schema of the metadata of every object.
+static METADATA: LazyLock<Value> = LazyLock::new(|| {
+    let text = || json!({ "type": "string" });
+    let time = || json!({ "type": "string", "format": "date-time" });
+    let texts = || json!({ "type": "object", "additionalProperties": { "type": "string" } });
+    json!({ "type": "object", "properties": {
+        "annotations": texts(),
+        "creationTimestamp": time(),
+        "deletionGracePeriodSeconds": { "type": "integer" },
+        "deletionTimestamp": time(),
+        "finalizers": { "type": "array", "items": text() },
+        "generateName": text(),
+        "generation": { "type": "integer" },
+        "labels": texts(),
+        "managedFields": { "type": "array", "items": { "type": "object", "properties": {
+            "apiVersion": text(),
+            "fieldsType": text(),
+            "fieldsV1": {},
+            "manager": text(),
+            "operation": text(),
+            "subresource": text(),
+            "time": time(),
+        } } },
+        "name": text(),
+        "namespace": text(),
+        "ownerReferences": { "type": "array", "items": { "type": "object", "properties": {
+            "apiVersion": text(),
+            "blockOwnerDeletion": { "type": "boolean" },
+            "controller": { "type": "boolean" },
+            "kind": text(),
+            "name": text(),
+            "uid": text(),
+        } } },
+        "resourceVersion": text(),
+        "selfLink": text(),
+        "uid": text(),
+    } })
+});
+
+/// The variable `request`.
+///
+/// Source: `BuildRequestType` in apiserver's `pkg/admission/plugin/cel/compile.go`.
+static REQUEST: LazyLock<Value> = LazyLock::new(|| {
+    let text = || json!({ "type": "string" });
+    let texts = || json!({ "type": "array", "items": text() });
+    let of = |last: &str| json!({ "type": "object", "properties": { "group": text(), "version": text(), last: text() } });
+    json!({ "type": "object", "properties": {
+        "dryRun": { "type": "boolean" },
+        "kind": of("kind"),
+        "name": text(),
+        "namespace": text(),
+        "operation": text(),
+        "options": {},
+        "requestKind": of("kind"),
+        "requestResource": of("resource"),
+        "requestSubResource": text(),
+        "resource": of("resource"),
+        "subResource": text(),
+        "userInfo": { "type": "object", "properties": {
+            "extra": { "type": "object", "additionalProperties": texts() },
+            "groups": texts(),
+            "uid": text(),
+            "username": text(),
+        } },
+    } })
+});
+
+/// The variable `namespaceObject`.
+///
+/// Source: `BuildNamespaceType`, in the same file.
+static NAMESPACE: LazyLock<Value> = LazyLock::new(|| {
+    let text = || json!({ "type": "string" });
+    let time = || json!({ "type": "string", "format": "date-time" });
+    let texts = || json!({ "type": "array", "items": text() });
+    let map = || json!({ "type": "object", "additionalProperties": text() });
+    json!({ "type": "object", "properties": {
+        "metadata": { "type": "object", "properties": {
+            "UID": text(),
+            "annotations": map(),
+            "creationTimestamp": time(),
+            "deletionGracePeriodSeconds": { "type": "integer" },
+            "deletionTimestamp": time(),
+            "finalizers": texts(),
+            "generateName": text(),
+            "generation": { "type": "integer" },
+            "labels": map(),
+            "name": text(),
+            "namespace": text(),
+            "resourceVersion": text(),
+        } },
+        "spec": { "type": "object", "properties": { "finalizers": texts() } },
+        "status": { "type": "object", "properties": {
+            "conditions": { "type": "array", "items": { "type": "object", "properties": {
+                "lastTransitionTime": time(),
+                "message": text(),
+                "reason": text(),
+                "status": text(),
+                "type": text(),
+            } } },
+            "phase": text(),
+        } },
+    } })
+});
+
+/// The schema of an object of a kind that is not known.
+static ANY_OBJECT: LazyLock<Value> = LazyLock::new(|| json!({}));
+
+/// The schema of an object of a kind that is not known.
+pub(super) fn any_object() -> Option<&'static Object> {
+    ANY_OBJECT.as_object()
+}
+
+/// The kinds, with everything that the metadata of an object can have: the schema of a CRD does not list it.
+pub(super) fn with_metadata(kinds: &[KnownKind]) -> Vec<KnownKind> {
+    let complete = |kind: &KnownKind| {
+        let mut schema = kind.schema.clone();
+        if let Some(properties) = schema["properties"].as_object_mut() {
+            properties.insert("metadata".to_owned(), METADATA.clone());
+            for name in ["apiVersion", "kind"] {
+                properties.insert(name.to_owned(), json!({ "type": "string" }));
+            }
+        }
+        KnownKind {
+            group: kind.group.clone(),
+            version: kind.version.clone(),
+            kind: kind.kind.clone(),
+            plural: kind.plural.clone(),
+            schema,
+        }
+    };
+    kinds.iter().map(complete).collect()
+}
+
+/// A resource that does not exist.
+pub(super) struct Unknown {
+    pub(super) message: String,
+    pub(super) help: String,
+}
+
+/// What a policy is for.
+pub(super) struct Scope<'a> {
+    /// The kinds that it matches, as far as they are known.
+    pub(super) kinds: Vec<&'a KnownKind>,
+    /// Resources that it matches and that do not exist.
+    pub(super) unknown: Vec<Unknown>,
+    /// The schema of `params`, if it is known; none if there are no parameters.
+    params: Option<Type<'a>>,
+    has_object: bool,
+    has_old: bool,
+}
+
+impl<'a> Scope<'a> {
+    pub(super) fn of(spec: &Value, kinds: &'a [KnownKind]) -> Self {
+        let mut scope = Scope {
+            kinds: Vec::new(),
+            unknown: Vec::new(),
+            params: None,
+            has_object: false,
+            has_old: false,
+        };
+        if let Some(params) = spec.get("paramKind").filter(|it| !it.is_null()) {
+            let api = text_of(params, "apiVersion");
+            let (group, version) = api.split_once('/').unwrap_or(("", api));
+            let mut known = kinds.iter();
+            let known = known.find(|it| {
+                (it.group.as_str(), it.version.as_str()) == (group, version)
+                    && it.kind == text_of(params, "kind")
+            });
+            let schema = known.and_then(|kind| kind.schema.as_object());
+            scope.params = Some(schema.map_or(Type::Any, Type::of));
+        }
+        for rule in list_of(&spec["matchConstraints"], "resourceRules") {
+            let all = |key| texts_of(rule, key).collect::<Vec<_>>();
+            let operations = all("operations");
+            scope.has_object |= operations.iter().any(|it| *it != "DELETE");
+            scope.has_old |= operations.iter().any(|it| *it != "CREATE");
+            for group in all("apiGroups") {
+                for version in all("apiVersions") {
+                    for resource in all("resources") {
+                        scope.add(kinds, group, version, resource);
+                    }
+                }
+            }
+        }
+        scope
+    }
+
+    fn add(&mut self, kinds: &'a [KnownKind], group: &str, version: &str, resource: &str) {
+        let beside = kinds
+            .iter()
+            .filter(|it| it.group == group && it.version == version);
+        let plurals: Vec<&str> = beside.clone().map(|it| it.plural.as_str()).collect();
+        let (plural, _) = resource.split_once('/').unwrap_or((resource, ""));
+        let found = beside.clone().find(|it| it.plural == plural);
+        match found {
+            // A subresource, such as `pods/exec`, may have objects of another kind.
+            Some(kind)
+                if matches!(resource.split_once('/'), None | Some((_, "status")))
+                    && !self.kinds.iter().any(|known| std::ptr::eq(*known, kind)) =>
+            {
+                self.kinds.push(kind);
+            }
+            None if !plurals.is_empty() && group.contains('.') && !plural.contains('*') => {
+                let close = suggest(plural, plurals.iter().copied());
+                let close = close.map_or_else(String::new, |question| format!("; {question}"));
+                self.unknown.push(Unknown {
+                    message: format!(
+                        "`{group}/{version}` has no resource `{plural}`: the policy would do nothing{close}"
+                    ),
+                    help: format!("write {} after `resources:`", crate::error::either(&plurals)),
+                });
+            }
+            _ => {}
+        }
+    }
+
+    /// The names that all expressions can use, except for `variables`, for objects of that kind.
+    pub(super) fn names(&self, kind: Option<&'a KnownKind>) -> Vec<(&'static str, Type<'a>)> {
+        let schema = kind.and_then(|kind| kind.schema.as_object());
+        let object = schema.map_or(Type::Any, Type::of);
+        let or_null = |exists: bool| if exists { object.clone() } else { Type::Null };
+        let of = |schema: &'static Value| schema.as_object().map_or(Type::Any, Type::of);
+        let is_known = self.has_object || self.has_old;
+        let mut names = vec![
+            ("object", or_null(self.has_object || !is_known)),
+            ("oldObject", or_null(self.has_old || !is_known)),
+            ("request", of(&REQUEST)),
+            ("namespaceObject", of(&NAMESPACE)),
+            ("authorizer", Type::Any),
+        ];
+        names.extend(self.params.clone().map(|params| ("params", params)));
+        names
+    }
+}
