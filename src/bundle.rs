@@ -18,7 +18,7 @@ use serde_json::Value;
 
 pub use error::BundleError;
 
-use crate::kustomize::{Build, Object, mark, samples};
+use crate::kustomize::{Build, OPTIONAL, Object, mark, samples};
 use crate::layout;
 use crate::manifests::crd::size::{CONFIG_MAP, compressed_files};
 use crate::manifests::json::text_of;
@@ -212,8 +212,10 @@ fn objects(project: &Project, tree: &Tree) -> Result<Vec<Object>, BundleError> {
     let (name, namespace) = (&project.project_name, project.project_name.namespace());
     let build = Build::of(project, tree)?;
     let mut all = build.objects;
-    // OLM cannot install it without the Prometheus Operator.
-    all.retain(|it| build.is_monitored || !it.file.starts_with(layout::PROMETHEUS));
+    // What nobody has chosen: OLM cannot install a ServiceMonitor without the Prometheus Operator.
+    let is_chosen =
+        |it: &Object, folder: &&str| build.enabled.contains(folder) || !it.file.starts_with(folder);
+    all.retain(|it| OPTIONAL.iter().all(|folder| is_chosen(it, folder)));
     // OLM makes their certificates.
     all.retain(|it| it.file != layout::CERTIFICATES_ROLE);
     for object in &mut all {

@@ -39,7 +39,7 @@ pub fn files(project: &Project, tree: &Tree) -> Result<BTreeMap<String, String>,
             limit: SECRET,
         });
     }
-    let values = values::all(&settings, &converted.used, build.is_monitored);
+    let values = values::all(&settings, &converted.used, &build.enabled);
     let about = about::chart(project, tree, &settings);
     let of_kbr = CHART.map(|(path, text)| (path.to_owned(), text.replace(PROJECT, name)));
     let made = [

@@ -7,6 +7,7 @@
 //! [`bundle`]: crate::bundle
 
 mod build;
+mod config_map;
 mod error;
 mod json_patch;
 pub mod mark;
@@ -14,7 +15,7 @@ mod references;
 mod replacement;
 mod samples;
 
-pub use build::{Build, Object, documents};
+pub use build::{Build, OPTIONAL, Object, documents};
 pub use error::KustomizeError;
 pub use replacement::{CONTAINERS, items, split_image};
 pub use samples::{lenient, samples};

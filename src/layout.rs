@@ -34,11 +34,13 @@ pub const STORAGE_MIGRATION: &str = "config/storage-migration/";
 pub const CRD_KUSTOMIZATION: &str = "config/crd/kustomization.yaml";
 pub const DEFAULT_KUSTOMIZATION: &str = "config/default/kustomization.yaml";
 pub const NETWORK_POLICY_KUSTOMIZATION: &str = "config/network-policy/kustomization.yaml";
-/// Folder of the ServiceMonitor.
+/// Folder of the ServiceMonitor and the alerts.
 pub const PROMETHEUS: &str = "config/prometheus";
 /// Folder of the admission policies.
 pub const POLICIES: &str = "config/policy/";
 pub const POLICY_KUSTOMIZATION: &str = "config/policy/kustomization.yaml";
+/// Folder of the dashboards.
+pub const GRAFANA: &str = "config/grafana";
 pub const RBAC_KUSTOMIZATION: &str = "config/rbac/kustomization.yaml";
 pub const MANAGER: &str = "config/manager/manager.yaml";
 /// Only in a project that watches namespaces.

@@ -11,6 +11,8 @@ use crate::layout;
 use crate::names::objects;
 
 const NAME_LABEL: &str = "app.kubernetes.io/name";
+/// The kind of an object with alerts.
+const ALERTS: &str = "PrometheusRule";
 const MANAGED_BY_LABEL: &str = "app.kubernetes.io/managed-by";
 
 /// The templates of all objects.
@@ -64,7 +66,12 @@ fn values_of(object: &Object) -> Vec<&'static str> {
         (_, "CustomResourceDefinition") => Some(values::CRDS),
         ("cert-manager.io", _) => Some(values::CERT_MANAGER),
         (_, "NetworkPolicy") => Some(values::NETWORK_POLICY),
-        ("monitoring.coreos.com", _) => return vec![values::METRICS, values::PROMETHEUS],
+        ("monitoring.coreos.com", kind) => {
+            let alerts = (kind == ALERTS).then_some(values::ALERTS);
+            let monitored = [values::METRICS, values::PROMETHEUS];
+            return monitored.into_iter().chain(alerts).collect();
+        }
+        _ if object.file.starts_with(layout::GRAFANA) => Some(values::GRAFANA),
         _ => None,
     };
     let metrics = is_for_metrics.then_some(values::METRICS);
@@ -84,6 +91,7 @@ fn condition(values: &[&str]) -> Option<String> {
 fn converted_object(object: Object, project: &str, used: &mut BTreeSet<&'static str>) -> Value {
     let is_crd = object.kind() == "CustomResourceDefinition";
     let is_webhook = object.kind().ends_with("WebhookConfiguration");
+    let is_alerts = object.kind() == ALERTS;
     let mut value = object.value;
     let metadata = value["metadata"].take();
     // Otherwise the managers write their CA.
@@ -92,6 +100,9 @@ fn converted_object(object: Object, project: &str, used: &mut BTreeSet<&'static 
         .is_some();
     if !is_crd {
         selectors(&mut value, project);
+    }
+    if is_alerts {
+        jobs(&mut value, project);
     }
     if is_webhook && is_injected {
         let clients = items(&mut value, "webhooks").filter_map(|it| it.get_mut("clientConfig"));
@@ -121,6 +132,19 @@ fn selectors(value: &mut Value, project: &str) {
             }
             map.values_mut().for_each(|value| selectors(value, project));
         }
+        _ => {}
+    }
+}
+
+/// Makes queries for the metrics of this project follow the name label, which the ServiceMonitor makes their job.
+fn jobs(value: &mut Value, project: &str) {
+    match value {
+        Value::String(text) => {
+            let job = |name: &str| format!("job=\"{name}\"");
+            *text = text.replace(&job(project), &job(text::CHART_NAME));
+        }
+        Value::Array(list) => list.iter_mut().for_each(|item| jobs(item, project)),
+        Value::Object(map) => map.values_mut().for_each(|value| jobs(value, project)),
         _ => {}
     }
 }

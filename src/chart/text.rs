@@ -17,6 +17,9 @@ const INLINE: char = '\u{e005}';
 /// Begins a condition, and the JSON of what depends on it.
 const WHEN: char = '\u{e006}';
 
+/// The name of the chart, as in the label of its objects.
+pub const CHART_NAME: &str = "\u{e007}";
+
 /// In lines of a template: the number of spaces in front of them.
 pub const INDENT: &str = "INDENT";
 
@@ -90,18 +93,26 @@ impl Writer<'_> {
                 let content = self.yaml(&content);
                 format!("{{{{- if {condition} }}}}\n{content}{{{{- end }}}}")
             }
-            _ if text.contains(NAMESPACE) || text.contains(NAME[0]) => self.quoted(text),
+            _ if [NAMESPACE, CHART_NAME]
+                .into_iter()
+                .any(|it| text.contains(it))
+                || text.contains(NAME[0]) =>
+            {
+                self.quoted(text)
+            }
             _ => return text.to_owned(),
         };
         self.blocks.push(block);
         format!("{BEGIN}{}{END}", self.blocks.len() - 1)
     }
 
-    /// A quoted string with names or the namespace in it.
+    /// A quoted string with names, the namespace or the name of the chart in it.
     fn quoted(&self, text: &str) -> String {
         let [begin, end, dot] = NAME;
         let json = Value::from(text).to_string().replace("{{", "{{ \"{{\" }}");
         let mut quoted = json.replace(NAMESPACE, "{{ $.Release.Namespace }}");
+        let chart = format!("{{{{ include \"{}.name\" $ }}}}", self.project);
+        quoted = quoted.replace(CHART_NAME, &chart);
         let object = format!("{{{{ include \"{}.objectName\" (list $ \"", self.project);
         quoted = quoted.replace(begin, &object).replace(end, "\") }}");
         quoted.replace(dot, ".")
@@ -163,12 +174,14 @@ mod tests {
         let value = json!({
             "name": name("a"),
             "host": format!("{}.{NAMESPACE}.svc", name("a")),
+            "query": format!("up{{job=\"{CHART_NAME}\"}}"),
             "replicas": inline("{{ .Values.replicas }}"),
             "list": [1, conditional],
             "map": { "a": 1, lines("{{- with .Values.b }}\nb:\n  {{- toYaml . | nindent INDENT+2 }}\n{{- end }}"): null },
         });
         let expected = r#"name: "{{ include "p.objectName" (list $ "a") }}"
 host: "{{ include "p.objectName" (list $ "a") }}.{{ $.Release.Namespace }}.svc"
+query: "up{job=\"{{ include "p.name" $ }}\"}"
 replicas: {{ .Values.replicas }}
 list:
 - 1

@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use serde_json::{Map, Value, json};
 
 use super::manager::Settings;
+use crate::layout;
 use crate::yaml;
 
 pub const CRDS: &str = "crds.enabled";
@@ -12,6 +13,8 @@ pub const KEEP_CRDS: &str = "crds.keep";
 pub const METRICS: &str = "metrics.enabled";
 pub const NETWORK_POLICY: &str = "networkPolicy.enabled";
 pub const PROMETHEUS: &str = "prometheus.enabled";
+pub const ALERTS: &str = "prometheus.alerts";
+pub const GRAFANA: &str = "grafana.enabled";
 pub const CERT_MANAGER: &str = "certManager.enabled";
 pub const CA_BUNDLE: &str = "webhook.caBundle";
 
@@ -35,7 +38,7 @@ const MAPS: &str = r#"{ "type": "array", "items": { "type": "object" } }"#;
 const NAMED: &str = r#"{ "type": "array", "items": { "type": "object", "required": ["name"] } }"#;
 
 /// Key, schema and comment of each value, in the order of `values.yaml`.
-const TABLE: [(&str, &str, &str); 21] = [
+const TABLE: [(&str, &str, &str); 23] = [
     (
         "replicas",
         r#"{ "type": "integer", "minimum": 0 }"#,
@@ -117,6 +120,16 @@ const TABLE: [(&str, &str, &str); 21] = [
         "Whether the Prometheus Operator collects the metrics: a ServiceMonitor, whose CRD must exist.",
     ),
     (
+        ALERTS,
+        BOOLEAN,
+        "Whether there are also alerts: a PrometheusRule.",
+    ),
+    (
+        GRAFANA,
+        BOOLEAN,
+        "Whether there are dashboards: a ConfigMap, which Grafana's sidecar loads because of its label.",
+    ),
+    (
         NETWORK_POLICY,
         BOOLEAN,
         "Whether NetworkPolicies restrict who reaches the managers: namespaces with the label\n\
@@ -146,12 +159,17 @@ const TABLE: [(&str, &str, &str); 21] = [
 ];
 
 /// The values of a chart whose templates use the switches `used`.
-pub fn all(settings: &Settings, used: &BTreeSet<&'static str>, is_monitored: bool) -> Vec<Setting> {
+///
+/// `enabled` are the folders that `config/default` contains although they are optional.
+pub fn all(
+    settings: &Settings,
+    used: &BTreeSet<&'static str>,
+    enabled: &BTreeSet<&'static str>,
+) -> Vec<Setting> {
     let is_there = |key: &str| match key {
         KEEP_CRDS => used.contains(CRDS),
-        CRDS | METRICS | PROMETHEUS | NETWORK_POLICY | CERT_MANAGER | CA_BUNDLE => {
-            used.contains(key)
-        }
+        CRDS | METRICS | PROMETHEUS | ALERTS | GRAFANA | NETWORK_POLICY | CERT_MANAGER
+        | CA_BUNDLE => used.contains(key),
         _ => true,
     };
     let default = |key: &str| match key {
@@ -165,8 +183,9 @@ pub fn all(settings: &Settings, used: &BTreeSet<&'static str>, is_monitored: boo
         "tolerations" => settings.tolerations.clone(),
         "affinity" => settings.affinity.clone(),
         "serviceAccount.annotations" => settings.account_annotations.clone(),
-        PROMETHEUS => is_monitored.into(),
-        CRDS | KEEP_CRDS | METRICS | NETWORK_POLICY | CERT_MANAGER => true.into(),
+        PROMETHEUS => enabled.contains(layout::PROMETHEUS).into(),
+        GRAFANA => enabled.contains(layout::GRAFANA).into(),
+        CRDS | KEEP_CRDS | METRICS | ALERTS | NETWORK_POLICY | CERT_MANAGER => true.into(),
         _ => "".into(),
     };
     let settings = TABLE.into_iter().filter(|(key, ..)| is_there(key));

@@ -11,12 +11,15 @@ use serde_json::{Map, Value};
 use super::error::KustomizeError;
 use super::references::{self, NameReference};
 use super::replacement::{self, Selector};
-use super::{json_patch, mark};
+use super::{config_map, json_patch, mark};
 use crate::layout;
 use crate::manifests::json::{list_of, text_of};
 use crate::names::objects;
 use crate::project::Project;
 use crate::tree::{Entry, Tree};
+
+/// What a user adds to `config/default` by a line, and the user of a chart by a value.
+pub const OPTIONAL: [&str; 2] = [layout::PROMETHEUS, layout::GRAFANA];
 
 /// An object, and what it was called in its file.
 #[derive(Debug)]
@@ -40,12 +43,12 @@ impl Object {
     }
 }
 
-/// `config/default`, and `config/prometheus` beside it.
+/// `config/default`, and [`OPTIONAL`] beside it.
 pub struct Build<'a> {
     tree: &'a Tree,
     pub objects: Vec<Object>,
-    /// Whether `config/default` contains the ServiceMonitor.
-    pub is_monitored: bool,
+    /// The folders of [`OPTIONAL`] that `config/default` contains.
+    pub enabled: BTreeSet<&'static str>,
     /// Whether the kustomization sets the namespace of every object.
     sets_namespace: bool,
     labels: Map<String, Value>,
@@ -61,7 +64,7 @@ impl<'a> Build<'a> {
         let mut build = Self {
             tree,
             objects: Vec::new(),
-            is_monitored: false,
+            enabled: BTreeSet::new(),
             sets_namespace: false,
             labels: Map::new(),
             replacements: Vec::new(),
@@ -86,15 +89,18 @@ impl<'a> Build<'a> {
         Ok(build)
     }
 
-    /// Reads `config/default`. Its replacements are for the ServiceMonitor too.
+    /// Reads `config/default`. Its replacements are for what is optional too.
     fn root(&mut self) -> Result<(), KustomizeError> {
         let folder = layout::DEFAULT_KUSTOMIZATION.rsplit_once('/');
         let folder = folder.map_or("", |(folder, _)| folder);
         let patches = self.kustomization(folder, "PROJECT")?;
-        self.is_monitored = self.seen.contains(layout::PROMETHEUS);
-        if !self.is_monitored && self.tree.entry(layout::PROMETHEUS) == Some(&Entry::Folder) {
-            let more = self.kustomization(layout::PROMETHEUS, "PROJECT")?;
-            self.patch(&more)?;
+        for folder in OPTIONAL {
+            if self.seen.contains(folder) {
+                self.enabled.insert(folder);
+            } else if self.tree.entry(folder) == Some(&Entry::Folder) {
+                let more = self.kustomization(folder, "PROJECT")?;
+                self.patch(&more)?;
+            }
         }
         self.patch(&patches)
     }
@@ -139,6 +145,11 @@ impl<'a> Build<'a> {
                 "patches" => patches.extend(list.iter().map(|it| (path.clone(), it.clone()))),
                 "replacements" => self.replacement(folder, &path, list)?,
                 "images" => self.images.extend(list.iter().cloned()),
+                "configMapGenerator" => {
+                    let file = |name: &str| self.file(&place(folder, name), &path);
+                    let made = config_map::generated(list, &path, file)?;
+                    self.objects.extend(made);
+                }
                 "configurations" => self.configurations(folder, &path, list)?,
                 _ if value.as_array().is_some_and(Vec::is_empty) => {}
                 _ => return Err(unknown(&path, key)),
@@ -315,14 +326,14 @@ impl<'a> Build<'a> {
     }
 
     fn documents(&self, path: &str, by: &str) -> Result<Vec<Value>, KustomizeError> {
-        let text = self
-            .tree
-            .text(path)
-            .ok_or_else(|| KustomizeError::Missing {
-                path: path.to_owned(),
-                by: by.to_owned(),
-            })?;
-        documents(path, text)
+        documents(path, self.file(path, by)?)
+    }
+
+    fn file(&self, path: &str, by: &str) -> Result<&'a str, KustomizeError> {
+        self.tree.text(path).ok_or_else(|| KustomizeError::Missing {
+            path: path.to_owned(),
+            by: by.to_owned(),
+        })
     }
 }
 

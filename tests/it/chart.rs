@@ -188,7 +188,7 @@ fn the_chart_follows_edits_of_config() {
     project.edit(
         default,
         "- ../rbac\n",
-        "- ../rbac\n- ../prometheus\n- extra.yaml\n",
+        "- ../rbac\n- ../prometheus\n- ../grafana\n- extra.yaml\n",
     );
     let extra = "\
 apiVersion: v1

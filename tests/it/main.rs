@@ -61,6 +61,8 @@ mod config;
 mod bundle;
 mod chart;
 
+mod dashboards;
+
 mod make;
 
 mod docs;

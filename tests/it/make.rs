@@ -6,7 +6,7 @@
 mod deploy;
 mod objects;
 mod project;
-mod running;
+pub mod running;
 
 use std::collections::BTreeSet;
 use std::fs;

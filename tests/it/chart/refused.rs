@@ -58,7 +58,15 @@ fn a_part_of_kustomize_that_kbr_does_not_know_is_refused() {
     for (line, what) in [
         (
             "configMapGenerator: [{name: a, literals: [b=c]}]",
-            "configMapGenerator",
+            "configMapGenerator.literals",
+        ),
+        (
+            "configMapGenerator: [{name: a, files: [kustomization.yaml]}]",
+            "configMapGenerator without disableNameSuffixHash",
+        ),
+        (
+            "configMapGenerator: [{name: a, options: {immutable: true}}]",
+            "configMapGenerator.options.immutable",
         ),
         ("nameSuffix: -x", "nameSuffix"),
         (
@@ -115,6 +123,16 @@ fn a_broken_config_is_refused() {
         &missing,
         &[
             "`config/manager/pod_disruption_budget.yaml` does not exist",
+            "restore the file",
+        ],
+    );
+
+    let no_dashboard = project();
+    no_dashboard.remove("config/grafana/operator.json");
+    refuse(
+        &no_dashboard,
+        &[
+            "`config/grafana/operator.json` does not exist, but `config/grafana/kustomization.yaml` needs it",
             "restore the file",
         ],
     );

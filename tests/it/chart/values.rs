@@ -143,7 +143,7 @@ fn names(objects: &[Value]) -> BTreeSet<String> {
 }
 
 /// A value that decides whether there are objects, how to change it, and the objects that are not there in one of both.
-const SWITCHES: [(&str, &str, &[&str]); 5] = [
+const SWITCHES: [(&str, &str, &[&str]); 6] = [
     (
         "crds.enabled",
         "false",
@@ -171,8 +171,12 @@ const SWITCHES: [(&str, &str, &[&str]); 5] = [
     (
         "prometheus.enabled",
         "true",
-        &["ServiceMonitor controller-manager-metrics-monitor"],
+        &[
+            "PrometheusRule controller-manager-alerts",
+            "ServiceMonitor controller-manager-metrics-monitor",
+        ],
     ),
+    ("grafana.enabled", "true", &["ConfigMap grafana-dashboards"]),
     (
         "certManager.enabled",
         "false",
@@ -216,6 +220,36 @@ fn without_metrics_the_manager_serves_none() {
             .iter()
             .any(|name| name.starts_with("ServiceMonitor"))
     );
+}
+
+#[test]
+fn alerts_can_be_left_out_and_follow_the_name_of_the_chart() {
+    let chart = Chart::of("multiversion");
+    let alerts = |values: &str| {
+        let objects = chart.default(&["--set", values]);
+        find(
+            &objects,
+            "PrometheusRule",
+            "multiversion-controller-manager-alerts",
+        )
+        .map(Value::to_string)
+    };
+    assert_eq!(
+        alerts("prometheus.enabled=true,prometheus.alerts=false"),
+        None
+    );
+    let own = alerts("prometheus.enabled=true").expect("alerts");
+    let values = "prometheus.enabled=true,nameOverride=b,fullnameOverride=multiversion";
+    let renamed = alerts(values).expect("alerts");
+    // What Prometheus replaces is not what Helm replaces.
+    assert!(own.contains("{{ $labels.controller }}"), "{own}");
+    let job = |name: &str| format!(r#"job=\"{name}\""#);
+    assert!(own.matches(&job("multiversion")).count() > 10, "{own}");
+    assert_eq!(
+        own.matches(&job("multiversion")).count(),
+        renamed.matches(&job("b")).count()
+    );
+    assert!(!renamed.contains(&job("multiversion")), "{renamed}");
 }
 
 #[test]
@@ -283,7 +317,7 @@ fn every_value_has_a_comment_a_type_and_a_test() {
     let tested = tested
         .chain(SWITCHES.map(|switch| switch.0))
         .chain(OF_NAMES)
-        .chain(["crds.keep"]);
+        .chain(["crds.keep", "prometheus.alerts"]);
     assert_eq!(keys, tested.map(str::to_owned).collect());
     let schema: Value =
         serde_json::from_str(&chart.project.read("dist/chart/values.schema.json")).expect("JSON");

@@ -65,6 +65,9 @@ error: `.clippy.toml` already exists with different content
        `config/default/manager_metrics_patch.yaml` already exists with different content
        `config/default/metrics_replacements.yaml` already exists with different content
        `config/default/metrics_service.yaml` already exists with different content
+       `config/grafana/kustomization.yaml` already exists with different content
+       `config/grafana/objects.json` already exists with different content
+       `config/grafana/operator.json` already exists with different content
        `config/manager/kustomization.yaml` already exists with different content
        `config/manager/manager.yaml` already exists with different content
        `config/manager/pod_disruption_budget.yaml` already exists with different content
@@ -78,6 +81,7 @@ error: `.clippy.toml` already exists with different content
        `config/network-policy/kustomization.yaml` already exists with different content
        `config/prometheus/kustomization.yaml` already exists with different content
        `config/prometheus/monitor.yaml` already exists with different content
+       `config/prometheus/rules.yaml` already exists with different content
        `config/rbac/kustomization.yaml` already exists with different content
        `config/rbac/leader_election_lease.yaml` already exists with different content
        `config/rbac/leader_election_role.yaml` already exists with different content
