@@ -45,7 +45,9 @@ pub fn memory(cluster: &Cluster) {
     cluster.kubectl(&format!("rollout undo {deployment}"));
     cluster.kubectl(&format!("rollout status {deployment} --timeout=120s"));
     none_failed(reviews, 100);
-    assert_eq!(restarts(&deployed), "0 0");
+    // One that ends may still be there.
+    let restarts = restarts(&deployed);
+    assert!(restarts.split(' ').all(|count| count == "0"), "{restarts}");
     deployed.undeploy();
 }
 

@@ -3,14 +3,15 @@
 use std::fs;
 use std::path::Path;
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::cluster::{Cluster, REPOSITORY, eventually, output};
 use crate::deployed::Deployed;
 use crate::examples::load_images;
 
 /// Prometheus, whose namespace has the label that the network policy asks for, scrapes the managers, and nobody else
-/// reaches their metrics. The queries of kubebuilder's dashboards return data, and `kubectl top` knows the managers.
+/// reaches their metrics. Each panel of the project's dashboards has data, and so have the queries of kubebuilder's. The
+/// alerts are in force, and `kubectl top` knows the managers.
 pub fn metrics(cluster: &Cluster) {
     load_images();
     let prometheus = cluster.try_kubectl("get deployment prometheus -n monitoring");
@@ -19,6 +20,7 @@ pub fn metrics(cluster: &Cluster) {
         "the cluster has no Prometheus: stop it with `tests/tools/cluster/cluster down`, so that this starts one with it"
     );
     let deployed = Deployed::new(cluster, "cronjob");
+    configure(&deployed);
     let mut kubectl = deployed.run("kubectl");
     output(kubectl.args(["apply", "-k", "config/samples"]));
     let namespace = deployed.namespace();
@@ -35,10 +37,16 @@ pub fn metrics(cluster: &Cluster) {
     let pod = deployed.leader().expect("a leader");
     let queries = Path::new(REPOSITORY).join("tests/tools/dashboards/queries.txt");
     let queries = fs::read_to_string(queries).expect("the queries");
-    let job = format!("{}-controller-manager-metrics-service", deployed.name);
-    for text in queries.lines() {
-        let text = text.replace("$job", &job).replace("$namespace", &namespace);
-        let text = text.replace("$pod", &pod);
+    let queries = queries.lines().map(|text| text.replace("$pod", &pod));
+    let queries = queries
+        .chain(panels(&deployed, "operator.json"))
+        .chain(panels(&deployed, "objects.json").map(|text| text.replace("$namespace", "default")));
+    for text in queries {
+        let text = text.replace("$job", deployed.name);
+        let text = text.replace("$namespace", &namespace);
+        let text = text.replace("$pod", ".*").replace("$controller", ".*");
+        let text = text.replace("${kind}", "batch_cronjob");
+        let text = text.replace("$__rate_interval", "1m");
         eventually(&text, 60, || {
             let result = query(cluster, &text)?;
             (!result.as_array()?.is_empty()).then_some(())
@@ -50,7 +58,27 @@ pub fn metrics(cluster: &Cluster) {
         cluster.try_kubectl(&top).ok()
     });
 
-    let address = format!("{job}.{namespace}.svc");
+    eventually("all alerts are healthy, and none is pending", 120, || {
+        let alerts = alerts(cluster)?;
+        let all = alerts
+            .iter()
+            .all(|alert| alert["health"] == "ok" && alert["state"] == "inactive");
+        (alerts.len() > 10 && all).then_some(())
+    });
+    let scale = format!("scale -n {namespace} deployment/cronjob-controller-manager --replicas");
+    cluster.kubectl(&format!("{scale}=0"));
+    eventually("the alert for an operator without managers", 120, || {
+        let alerts = alerts(cluster)?;
+        let down = alerts
+            .iter()
+            .find(|alert| alert["name"] == "OperatorDown")?;
+        (down["state"] == "pending").then_some(())
+    });
+    cluster.kubectl(&format!("{scale}=2"));
+    let rollout = "rollout status deployment/cronjob-controller-manager --timeout=120s";
+    cluster.kubectl(&format!("{rollout} -n {namespace}"));
+
+    let address = format!("cronjob-controller-manager-metrics-service.{namespace}.svc");
     for (namespace, reached) in [("default", "no"), ("monitoring", "yes")] {
         let connect = format!("nc -w 5 {address} 8443 </dev/null && echo yes || echo no");
         let run = format!(
@@ -67,17 +95,90 @@ pub fn metrics(cluster: &Cluster) {
         assert_eq!(answer, reached, "from {namespace}");
         cluster.kubectl(&format!("delete pod connect -n {namespace} --now"));
     }
+    for undo in [
+        "delete configmap prometheus-rules custom-resources -n monitoring",
+        "rollout undo deployment/kube-state-metrics -n monitoring",
+    ] {
+        cluster.kubectl(undo);
+    }
     deployed.undeploy();
+}
+
+/// Gives Prometheus the alerts of the project, and kube-state-metrics its kinds.
+fn configure(deployed: &Deployed<'_>) {
+    let cluster = deployed.cluster;
+    let prometheus = deployed.folder.join("config/prometheus");
+    let rules = fs::read_to_string(prometheus.join("rules.yaml")).expect("the alerts");
+    let (_, groups) = rules.split_once("\nspec:\n").expect("a spec");
+    fs::write(deployed.folder.join("target/alerts.yaml"), groups).expect("a file");
+    let kinds = prometheus.join("kube_state_metrics.yaml");
+    for (name, file) in [
+        (
+            "prometheus-rules",
+            deployed.folder.join("target/alerts.yaml"),
+        ),
+        ("custom-resources", kinds),
+    ] {
+        cluster.kubectl(&format!(
+            "create configmap {name} -n monitoring --from-file=config.yaml={}",
+            file.display()
+        ));
+    }
+    cluster.kubectl("rollout restart deployment/prometheus -n monitoring");
+    let patch = json!([
+        { "op": "add", "path": "/spec/template/spec/volumes", "value": [
+            { "name": "kinds", "configMap": { "name": "custom-resources" } },
+        ] },
+        { "op": "add", "path": "/spec/template/spec/containers/0/volumeMounts", "value": [
+            { "name": "kinds", "mountPath": "/kinds" },
+        ] },
+        { "op": "add", "path": "/spec/template/spec/containers/0/args", "value": [
+            "--custom-resource-state-config-file=/kinds/config.yaml",
+        ] },
+    ]);
+    let mut kubectl = cluster.command("kubectl");
+    kubectl.args(["patch", "deployment/kube-state-metrics", "-n", "monitoring"]);
+    output(kubectl.args(["--type=json", "--patch", &patch.to_string()]));
+    for name in ["prometheus", "kube-state-metrics"] {
+        cluster.kubectl(&format!(
+            "rollout status deployment/{name} -n monitoring --timeout=120s"
+        ));
+    }
+}
+
+/// The queries of the panels of a dashboard.
+fn panels(deployed: &Deployed<'_>, name: &str) -> impl Iterator<Item = String> {
+    let path = deployed.folder.join("config/grafana").join(name);
+    let dashboard = fs::read_to_string(path).expect("a dashboard");
+    let dashboard: Value = serde_json::from_str(&dashboard).expect("JSON");
+    let panels = dashboard["panels"].as_array().expect("panels").clone();
+    let targets = panels
+        .into_iter()
+        .flat_map(|panel| panel["targets"].as_array().cloned().unwrap_or_default());
+    targets.map(|target| target["expr"].as_str().expect("a query").to_owned())
+}
+
+/// All alerts that Prometheus has been given.
+fn alerts(cluster: &Cluster) -> Option<Vec<Value>> {
+    let answer = ask(cluster, "rules")?;
+    let groups = answer["data"]["groups"].as_array()?.iter();
+    let rules = groups.filter_map(|group| group["rules"].as_array());
+    Some(rules.flatten().cloned().collect())
 }
 
 /// The result of a query in PromQL.
 fn query(cluster: &Cluster, text: &str) -> Option<Value> {
-    let service = "/api/v1/namespaces/monitoring/services/prometheus:http/proxy";
     let encoded: String = text.bytes().map(|byte| format!("%{byte:02x}")).collect();
-    let path = format!("{service}/api/v1/query?query={encoded}");
-    let answer = cluster.try_kubectl(&format!("get --raw {path}")).ok()?;
-    let answer: Value = serde_json::from_str(&answer).ok()?;
+    let answer = ask(cluster, &format!("query?query={encoded}"))?;
     Some(answer["data"]["result"].clone())
+}
+
+/// Prometheus' answer to a request of its API.
+fn ask(cluster: &Cluster, path: &str) -> Option<Value> {
+    let service = "/api/v1/namespaces/monitoring/services/prometheus:http/proxy";
+    let path = format!("{service}/api/v1/{path}");
+    let answer = cluster.try_kubectl(&format!("get --raw {path}")).ok()?;
+    serde_json::from_str(&answer).ok()
 }
 
 /// The value of a result that is one number.
