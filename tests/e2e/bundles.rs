@@ -121,35 +121,28 @@ fn configuration(webhook: &Value, service: &str, ca: &str) -> Value {
     })
 }
 
-pub fn olm(cluster: &Cluster) {
-    let deployed = Deployed::built(cluster, "cronjob");
-    let bundle = "bundle --version 1.0.0 --image cronjob:v1";
-    output(deployed.run("kbr").args(bundle.split(' ')));
-    cluster.kubectl(&format!("create namespace {NAMESPACE}"));
-    let restricted = "pod-security.kubernetes.io/enforce=restricted";
-    cluster.kubectl(&format!("label namespace {NAMESPACE} {restricted}"));
-
-    // What is installed as it is.
-    let manifests = deployed.folder.join("bundle/manifests");
+/// Applies what is installed as it is, and returns the ClusterServiceVersion.
+fn manifests(deployed: &Deployed<'_>) -> Value {
+    let folder = deployed.folder.join("bundle/manifests");
     let mut version = Value::Null;
-    for entry in fs::read_dir(&manifests).expect("the bundle") {
+    for entry in fs::read_dir(folder).expect("the bundle") {
         let path = entry.expect("a file").path();
         let text = fs::read_to_string(&path).expect("a text");
         let object: Value = serde_saphyr::from_str(&text).expect("YAML");
         match object["kind"] == "ClusterServiceVersion" {
             true => version = object,
-            false => apply(&deployed, &object),
+            false => apply(deployed, &object),
         }
     }
-    let spec = &version["spec"];
-    let install = &spec["install"]["spec"];
-    let mut deployment = install["deployments"][0].clone();
-    let name = deployment["name"].as_str().expect("a name").to_owned();
-    let service = format!("{name}-service");
+    version
+}
 
+/// Applies the ServiceAccount and its roles, and returns those for the cluster.
+fn permissions(deployed: &Deployed<'_>, install: &Value) -> Vec<Value> {
+    let deployment = &install["deployments"][0];
     let account = &deployment["spec"]["template"]["spec"]["serviceAccountName"];
     apply(
-        &deployed,
+        deployed,
         &json!({ "apiVersion": "v1", "kind": "ServiceAccount", "metadata": { "name": account } }),
     );
     let cluster_wide = roles(&install["clusterPermissions"], "ClusterRole");
@@ -157,18 +150,21 @@ pub fn olm(cluster: &Cluster) {
         .iter()
         .chain(&cluster_wide)
     {
-        apply(&deployed, role);
+        apply(deployed, role);
     }
+    cluster_wide
+}
 
-    let webhooks = spec["webhookdefinitions"].as_array().expect("webhooks");
+/// Applies the Service and the Secret of the webhooks. Returns the CA, in base64.
+fn serve(deployed: &Deployed<'_>, service: &str, webhooks: &[Value], labels: &Value) -> String {
     let port = &webhooks[0]["containerPort"];
     apply(
-        &deployed,
+        deployed,
         &json!({
             "apiVersion": "v1", "kind": "Service", "metadata": { "name": service },
             "spec": {
                 "ports": [{ "name": port.to_string(), "port": port, "targetPort": webhooks[0]["targetPort"] }],
-                "selector": deployment["spec"]["selector"]["matchLabels"],
+                "selector": labels,
             },
         }),
     );
@@ -186,10 +182,56 @@ pub fn olm(cluster: &Cluster) {
     let files = files.map(|file| format!("--from-file={}", folder.join(file).display()));
     let secret =
         format!("create secret generic {service}-cert -n {NAMESPACE} --type kubernetes.io/tls");
-    cluster.kubectl(&format!("{secret} {} {}", files[0], files[1]));
+    deployed
+        .cluster
+        .kubectl(&format!("{secret} {} {}", files[0], files[1]));
     let mut base64 = Command::new("base64");
-    let ca = output(base64.args(["--wrap", "0"]).arg(folder.join("ca.crt")));
+    output(base64.args(["--wrap", "0"]).arg(folder.join("ca.crt")))
+}
 
+/// It reviews, leads, reconciles and starts Jobs.
+fn works(deployed: &Deployed<'_>) {
+    let cluster = deployed.cluster;
+    is_reviewed(deployed);
+    // A manager leads, with a Lease that it has created, and reconciles.
+    eventually("the sample is reconciled", 120, || {
+        let sample = cluster.json("get cronjobs.batch.tutorial.kubebuilder.io cronjob-sample");
+        let holder = format!("get lease cronjob-leader-election -n {NAMESPACE}");
+        let holder = cluster.json(&holder)["spec"]["holderIdentity"].clone();
+        let is_done = sample["status"]["observedGeneration"] == sample["metadata"]["generation"];
+        (is_done && holder.is_string()).then_some(())
+    });
+    eventually("a Job runs", 120, || {
+        let jobs = cluster.kubectl("get jobs -n default -o name");
+        (!jobs.trim().is_empty()).then_some(())
+    });
+    let logs = format!("logs -n {NAMESPACE} -l control-plane=controller-manager --tail=-1");
+    let logs = cluster.kubectl(&logs);
+    for word in ["forbidden", "\"ERROR\"", "certificates-role"] {
+        assert!(!logs.contains(word), "{logs}");
+    }
+}
+
+/// Installed from the bundle, the operator works, in a namespace that enforces `restricted`.
+pub fn olm(cluster: &Cluster) {
+    let deployed = Deployed::built(cluster, "cronjob");
+    let bundle = "bundle --version 1.0.0 --image cronjob:v1";
+    output(deployed.run("kbr").args(bundle.split(' ')));
+    cluster.kubectl(&format!("create namespace {NAMESPACE}"));
+    let restricted = "pod-security.kubernetes.io/enforce=restricted";
+    cluster.kubectl(&format!("label namespace {NAMESPACE} {restricted}"));
+
+    let version = manifests(&deployed);
+    let spec = &version["spec"];
+    let install = &spec["install"]["spec"];
+    let mut deployment = install["deployments"][0].clone();
+    let name = deployment["name"].as_str().expect("a name").to_owned();
+    let service = format!("{name}-service");
+
+    let cluster_wide = permissions(&deployed, install);
+    let webhooks = spec["webhookdefinitions"].as_array().expect("webhooks");
+    let labels = &deployment["spec"]["selector"]["matchLabels"];
+    let ca = serve(&deployed, &service, webhooks, labels);
     mount(
         &mut deployment,
         "apiservice-cert",
@@ -222,25 +264,7 @@ pub fn olm(cluster: &Cluster) {
         "rollout status deployment/{name} -n {NAMESPACE} --timeout 180s"
     ));
 
-    is_reviewed(&deployed);
-    // A manager leads, with a Lease that it has created, and reconciles.
-    eventually("the sample is reconciled", 120, || {
-        let sample = cluster.json("get cronjobs.batch.tutorial.kubebuilder.io cronjob-sample");
-        let holder = format!("get lease cronjob-leader-election -n {NAMESPACE}");
-        let holder = cluster.json(&holder)["spec"]["holderIdentity"].clone();
-        let is_done = sample["status"]["observedGeneration"] == sample["metadata"]["generation"];
-        (is_done && holder.is_string()).then_some(())
-    });
-    eventually("a Job runs", 120, || {
-        let jobs = cluster.kubectl("get jobs -n default -o name");
-        (!jobs.trim().is_empty()).then_some(())
-    });
-    let logs = format!("logs -n {NAMESPACE} -l control-plane=controller-manager --tail=-1");
-    let logs = cluster.kubectl(&logs);
-    for word in ["forbidden", "\"ERROR\"", "certificates-role"] {
-        assert!(!logs.contains(word), "{logs}");
-    }
-
+    works(&deployed);
     let crd = "crd cronjobs.batch.tutorial.kubebuilder.io";
     cluster.kubectl("delete cronjobs.batch.tutorial.kubebuilder.io --all");
     cluster.kubectl(&format!("delete {crd}"));

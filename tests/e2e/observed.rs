@@ -35,12 +35,32 @@ pub fn metrics(cluster: &Cluster) {
     });
 
     let pod = deployed.leader().expect("a leader");
+    have_data(&deployed, &pod);
+    let top = format!("top pod {pod} -n {namespace} --no-headers");
+    eventually("the leader's CPU and memory", 90, || {
+        cluster.try_kubectl(&top).ok()
+    });
+
+    alert(&deployed);
+    are_reached_from_monitoring_only(&deployed);
+    for undo in [
+        "delete configmap prometheus-rules custom-resources -n monitoring",
+        "rollout undo deployment/kube-state-metrics -n monitoring",
+    ] {
+        cluster.kubectl(undo);
+    }
+    deployed.undeploy();
+}
+
+/// Every query of the project's dashboards, and of kubebuilder's, returns data.
+fn have_data(deployed: &Deployed<'_>, pod: &str) {
+    let (cluster, namespace) = (deployed.cluster, deployed.namespace());
     let queries = Path::new(REPOSITORY).join("tests/tools/dashboards/queries.txt");
     let queries = fs::read_to_string(queries).expect("the queries");
-    let queries = queries.lines().map(|text| text.replace("$pod", &pod));
+    let queries = queries.lines().map(|text| text.replace("$pod", pod));
     let queries = queries
-        .chain(panels(&deployed, "operator.json"))
-        .chain(panels(&deployed, "objects.json").map(|text| text.replace("$namespace", "default")));
+        .chain(panels(deployed, "operator.json"))
+        .chain(panels(deployed, "objects.json").map(|text| text.replace("$namespace", "default")));
     for text in queries {
         let text = text.replace("$job", deployed.name);
         let text = text.replace("$namespace", &namespace);
@@ -52,12 +72,11 @@ pub fn metrics(cluster: &Cluster) {
             (!result.as_array()?.is_empty()).then_some(())
         });
     }
+}
 
-    let top = format!("top pod {pod} -n {namespace} --no-headers");
-    eventually("the leader's CPU and memory", 90, || {
-        cluster.try_kubectl(&top).ok()
-    });
-
+/// The alerts are in force: one is pending while no manager runs.
+fn alert(deployed: &Deployed<'_>) {
+    let (cluster, namespace) = (deployed.cluster, deployed.namespace());
     eventually("all alerts are healthy, and none is pending", 120, || {
         let alerts = alerts(cluster)?;
         let all = alerts
@@ -77,7 +96,11 @@ pub fn metrics(cluster: &Cluster) {
     cluster.kubectl(&format!("{scale}=2"));
     let rollout = "rollout status deployment/cronjob-controller-manager --timeout=120s";
     cluster.kubectl(&format!("{rollout} -n {namespace}"));
+}
 
+/// Only a namespace with the label that the network policy asks for reaches the metrics.
+fn are_reached_from_monitoring_only(deployed: &Deployed<'_>) {
+    let (cluster, namespace) = (deployed.cluster, deployed.namespace());
     let address = format!("cronjob-controller-manager-metrics-service.{namespace}.svc");
     for (namespace, reached) in [("default", "no"), ("monitoring", "yes")] {
         let connect = format!("nc -w 5 {address} 8443 </dev/null && echo yes || echo no");
@@ -95,13 +118,6 @@ pub fn metrics(cluster: &Cluster) {
         assert_eq!(answer, reached, "from {namespace}");
         cluster.kubectl(&format!("delete pod connect -n {namespace} --now"));
     }
-    for undo in [
-        "delete configmap prometheus-rules custom-resources -n monitoring",
-        "rollout undo deployment/kube-state-metrics -n monitoring",
-    ] {
-        cluster.kubectl(undo);
-    }
-    deployed.undeploy();
 }
 
 /// Gives Prometheus the alerts of the project, and kube-state-metrics its kinds.
