@@ -229,6 +229,25 @@ fn annotations() -> impl Strategy<Value = String> {
     ]
 }
 
+/// An `i64` cannot be read from 0.0.
+#[test]
+fn a_float_in_an_annotation_does_not_become_an_integer() {
+    let note =
+        json!({"fields": {"spec": {"deadlineSeconds": 0.0, "schedule": "5 *"}}, "generation": 1});
+    let annotation = json!({"v1": note, "v2": []}).to_string();
+    let hub = object("v1", json!({"schedule": "5 *"}), Some(annotation.clone()));
+    let conversions = conversions();
+    let spoke = convert(&conversions, &hub, "v2").unwrap();
+    let back = convert(&conversions, &spoke, "v1").unwrap();
+    is_of::<v1::Run>(&back).unwrap();
+    // As written by somebody who knows only v2.
+    let spec = json!({"minute": "5"});
+    let spoke = object("v2", spec, Some(annotation));
+    if let Ok(hub) = convert(&conversions, &spoke, "v1") {
+        is_of::<v1::Run>(&hub).unwrap();
+    }
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
 

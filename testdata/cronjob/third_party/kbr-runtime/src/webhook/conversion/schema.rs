@@ -276,7 +276,11 @@ fn within(count: usize, least: Option<usize>, most: Option<usize>) -> bool {
     least.is_none_or(|least| count >= least) && most.is_none_or(|most| count <= most)
 }
 
-/// The API server accepts 1.0 as an integer, too.
+/// The API server accepts 1.0 as an integer, too, but writes it as 1; only an annotation can have it, and an `i64` cannot be
+/// read from it.
 fn is_integer(value: &Value) -> bool {
-    value.is_i64() || value.is_u64() || value.as_f64().is_some_and(|float| float.fract() == 0.0)
+    value.is_i64() || value.is_u64()
 }
+
+#[cfg(test)]
+mod tests;
