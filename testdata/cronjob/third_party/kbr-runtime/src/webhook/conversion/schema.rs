@@ -281,6 +281,3 @@ fn within(count: usize, least: Option<usize>, most: Option<usize>) -> bool {
 fn is_integer(value: &Value) -> bool {
     value.is_i64() || value.is_u64()
 }
-
-#[cfg(test)]
-mod tests;
