@@ -113,7 +113,11 @@ fn are_reached_from_monitoring_only(deployed: &Deployed<'_>) {
         let logs = format!("logs connect -n {namespace}");
         let answer = eventually("the end of the connection", 60, || {
             let log = cluster.try_kubectl(&logs).ok()?;
-            log.lines().last().map(str::to_owned)
+            // Beside what nc says about it.
+            let mut lines = log.lines();
+            lines
+                .find(|line| ["yes", "no"].contains(line))
+                .map(str::to_owned)
         });
         assert_eq!(answer, reached, "from {namespace}");
         cluster.kubectl(&format!("delete pod connect -n {namespace} --now"));
@@ -126,13 +130,10 @@ fn configure(deployed: &Deployed<'_>) {
     let prometheus = deployed.folder.join("config/prometheus");
     let rules = fs::read_to_string(prometheus.join("rules.yaml")).expect("the alerts");
     let (_, groups) = rules.split_once("\nspec:\n").expect("a spec");
-    fs::write(deployed.folder.join("target/alerts.yaml"), groups).expect("a file");
+    fs::write(deployed.folder.join("alerts.yaml"), groups).expect("a file");
     let kinds = prometheus.join("kube_state_metrics.yaml");
     for (name, file) in [
-        (
-            "prometheus-rules",
-            deployed.folder.join("target/alerts.yaml"),
-        ),
+        ("prometheus-rules", deployed.folder.join("alerts.yaml")),
         ("custom-resources", kinds),
     ] {
         cluster.kubectl(&format!(
