@@ -65,6 +65,8 @@ pub struct Release<'a> {
 /// A bundle.
 #[derive(Debug)]
 pub struct Made {
+    /// The version of the bundle that exists.
+    pub existing: Option<BundleVersion>,
     /// Path and text of each file.
     pub files: BTreeMap<String, String>,
     /// The text of [`layout::BUNDLE_BASE`], if it does not exist yet.
@@ -72,15 +74,11 @@ pub struct Made {
     pub warnings: Vec<String>,
 }
 
-/// The version of the bundle that exists.
-pub fn version(project: &Project, tree: &Tree) -> Result<Option<BundleVersion>, BundleError> {
-    Ok(Existing::read(project, tree)?.version)
-}
-
 pub fn files(project: &Project, tree: &Tree, release: &Release<'_>) -> Result<Made, BundleError> {
     let name = project.project_name.as_str();
     let mut warnings = Vec::new();
-    let chosen = chosen(project, tree, release, &mut warnings)?;
+    let existing = Existing::read(project, tree)?;
+    let chosen = chosen(&existing, tree, release, &mut warnings)?;
     let mut all = objects(project, tree)?;
     let certificates = taken(&mut all, |it| it.group() == "cert-manager.io");
     let leases = taken(&mut all, |it| {
@@ -141,6 +139,7 @@ pub fn files(project: &Project, tree: &Tree, release: &Release<'_>) -> Result<Ma
     let files: BTreeMap<String, String> = files.chain(of_kbr).collect();
     fits(&files)?;
     Ok(Made {
+        existing: existing.version,
         files,
         base: new_base,
         warnings,
@@ -164,26 +163,25 @@ struct Chosen {
 }
 
 fn chosen(
-    project: &Project,
+    existing: &Existing,
     tree: &Tree,
     release: &Release<'_>,
     warnings: &mut Vec<String>,
 ) -> Result<Chosen, BundleError> {
-    let existing = Existing::read(project, tree)?;
     let is_new = release.version.is_some() && release.version != existing.version.as_ref();
     if let (Some(image), None, true) = (&existing.image, release.image, is_new) {
         warnings.push(format!(
             "the image of the manager is still `{image}`: type that of the new version after `--image`"
         ));
     }
-    let version = match release.version.cloned().or(existing.version) {
-        Some(version) => version,
+    let version = match release.version.or(existing.version.as_ref()) {
+        Some(version) => version.clone(),
         None => service_version::of_manifest(tree)?,
     };
     let image = release.image.map(ToString::to_string);
     Ok(Chosen {
         version,
-        image: image.or(existing.image),
+        image: image.or_else(|| existing.image.clone()),
     })
 }
 

@@ -108,9 +108,17 @@ pub fn is_of_bundle(path: &str) -> bool {
     path.starts_with(BUNDLE) || path == BUNDLE_DOCKERFILE
 }
 
+/// Ends the name of the ClusterServiceVersion of the bundle.
+const CLUSTER_SERVICE_VERSION: &str = ".clusterserviceversion.yaml";
+
 /// The ClusterServiceVersion of the bundle.
 pub fn cluster_service_version(project: &str) -> String {
-    format!("{BUNDLE}manifests/{project}.clusterserviceversion.yaml")
+    format!("{BUNDLE}manifests/{project}{CLUSTER_SERVICE_VERSION}")
+}
+
+/// Whether a file is the ClusterServiceVersion of a bundle, of whatever project.
+pub fn is_cluster_service_version(path: &str) -> bool {
+    path.starts_with(BUNDLE) && path.ends_with(CLUSTER_SERVICE_VERSION)
 }
 
 /// File name of a kind's CRD, from its qualified group and its plural.

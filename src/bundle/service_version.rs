@@ -32,13 +32,20 @@ pub struct Existing {
 
 impl Existing {
     pub fn read(project: &Project, tree: &Tree) -> Result<Self, BundleError> {
-        let path = layout::cluster_service_version(project.project_name.as_str());
-        let Some(text) = tree.text(&path) else {
+        let own = layout::cluster_service_version(project.project_name.as_str());
+        let own = |(path, _): &(&str, &str)| *path == own;
+        // If the project was renamed since, the bundle still has the old name.
+        let of_any_name = |(path, _): &(&str, &str)| layout::is_cluster_service_version(path);
+        let found = tree.files().find(own);
+        let Some((path, text)) = found.or_else(|| tree.files().find(of_any_name)) else {
             return Ok(Self::default());
         };
-        let document = read(text, &path)?;
+        let document = read(text, path)?;
         let version = text_of(&document, "/spec/version").parse::<BundleVersion>();
-        let version = version.map_err(|source| BundleError::Version { path, source })?;
+        let version = version.map_err(|source| BundleError::Version {
+            path: path.to_owned(),
+            source,
+        })?;
         let deployments = list_of(&document, "/spec/install/spec/deployments").iter();
         let mut containers =
             deployments.flat_map(|it| list_of(it, "/spec/template/spec/containers"));

@@ -26,7 +26,6 @@ pub fn plan(
     earlier: Earlier<'_>,
 ) -> Result<Planned> {
     packaged::resolved(BUNDLE, &project, tree)?;
-    let existing = bundle::version(&project, tree)?;
     let release = Release {
         version: args.version.as_ref(),
         image: args.image.as_ref(),
@@ -34,11 +33,13 @@ pub fn plan(
     let made = bundle::files(&project, tree, &release)?;
     let next = "docker build --file bundle.Dockerfile --tag IMAGE .";
     let mut planned = packaged::plan(BUNDLE, project, tree, &made.files, earlier, next);
-    let is_typed = args.version.is_some() && args.version == existing;
+    let again = args
+        .version
+        .as_ref()
+        .filter(|it| made.existing.as_ref() == Some(it));
     // Whoever has installed that version would not get the change.
-    if is_typed && !is_check && !planned.wanted.changes.is_empty() {
-        let version = args.version.as_ref().map(ToString::to_string);
-        let version = version.unwrap_or_default();
+    if let Some(version) = again.filter(|_| !is_check && !planned.wanted.changes.is_empty()) {
+        let version = version.to_string();
         return Err(BundleError::Exists { version }.into());
     }
     planned.wanted.warnings.extend(made.warnings);

@@ -143,6 +143,20 @@ fn the_bundle_is_written_once() {
 }
 
 #[test]
+fn a_renamed_project_keeps_the_version_and_the_image_of_its_bundle() {
+    let bundle = Bundle::of("foo");
+    let project = &bundle.project;
+    project.kbr("edit --project-name bar").success();
+    project.kbr("bundle").success();
+    let renamed = bundle.read("bundle/manifests/bar.clusterserviceversion.yaml");
+    assert_eq!(renamed["metadata"]["name"], "bar.v1.2.3");
+    assert_eq!(renamed["metadata"]["annotations"]["containerImage"], IMAGE);
+    assert!(!project.path().join(bundle.path()).exists());
+    assert_eq!(bundle.findings(&[]), "");
+    project.kbr("bundle --check").success();
+}
+
+#[test]
 fn a_bundle_that_is_out_of_date_fails_the_check() {
     let bundle = Bundle::of("foo");
     let project = &bundle.project;

@@ -122,6 +122,20 @@ fn refuse_usage(project: &Sandbox, line: &str) {
 }
 
 #[test]
+fn an_admission_policy_is_refused() {
+    let project = project("foo");
+    let of = "--group samplecontroller --version v1alpha1 --kind Foo --validating";
+    project.kbr(&format!("create policy {of}")).success();
+    refuse(
+        &project,
+        "bundle",
+        &["`ValidatingAdmissionPolicy`, which OLM does not install"],
+    );
+    project.kbr(&format!("delete policy {of}")).success();
+    project.kbr("bundle").success();
+}
+
+#[test]
 fn a_kind_without_a_sample_is_reported() {
     let project = project("multiversion");
     project.remove("config/samples/batch_v1_cronjob.yaml");
