@@ -62,12 +62,9 @@ struct File<'a> {
 }
 
 /// Everything that is wrong with the policies in these files, each a path and a text, in the order of their places.
-pub fn check<'a>(
-    files: impl Iterator<Item = (&'a str, &'a str)>,
-    kinds: &[KnownKind],
-) -> Vec<PolicyError> {
+pub fn check(files: &[(&str, &str)], mut kinds: Vec<KnownKind>) -> Vec<PolicyError> {
     let (mut errors, mut read) = (Vec::new(), Vec::new());
-    for (path, text) in files {
+    for &(path, text) in files {
         match documents(path, text) {
             Ok(documents) => read.push(File {
                 path,
@@ -87,7 +84,7 @@ pub fn check<'a>(
             )
         })
         .collect();
-    let kinds = scope::with_metadata(kinds);
+    scope::add_metadata(&mut kinds);
     for file in &read {
         let places = Places::of(file.text, &file.documents);
         for (number, document) in file.documents.iter().enumerate() {

@@ -80,4 +80,12 @@ fn a_policy_that_no_kustomization_lists_causes_a_warning() {
             "nothing deploys `config/policy/v1alpha1_foo_validating.yaml`: list it below `resources:` of `{kustomization}`"
         )]
     );
+    // As after `kbr delete policy`, which keeps an edited file.
+    bench.files.remove(kustomization);
+    assert_eq!(
+        warnings(&bench),
+        [
+            "nothing deploys `config/policy/v1alpha1_foo_validating.yaml`: delete it, or list it in a kustomization that `config/default` lists"
+        ]
+    );
 }

@@ -16,31 +16,35 @@ use super::error::ManifestsError;
 /// Refuses policies that the API server would refuse, or that could not work. Returns warnings about policies that are
 /// not deployed.
 pub fn check(project: &Project, types: &Types, tree: &Tree) -> Result<Vec<String>> {
-    let files = || {
-        let all = tree.files();
-        all.filter(|(path, _)| path.starts_with(layout::POLICIES) && path.ends_with(".yaml"))
-    };
-    let wrong = policy::check(files(), &kinds(project, types, tree));
+    let all = tree.files();
+    let is_policy = |path: &str| path.starts_with(layout::POLICIES) && path.ends_with(".yaml");
+    let files: Vec<(&str, &str)> = all.filter(|(path, _)| is_policy(path)).collect();
+    if files.is_empty() {
+        return Ok(Vec::new());
+    }
+    let wrong = policy::check(&files, kinds(project, types, tree));
     if !wrong.is_empty() {
         return Err(ManifestsError::Policies(wrong).into());
     }
-    let kustomization = tree.text(layout::POLICY_KUSTOMIZATION).unwrap_or_default();
-    let listed = resources_of(kustomization);
-    let is_left_out = |(path, text): &(&str, &str)| {
+    let kustomization = tree.text(layout::POLICY_KUSTOMIZATION);
+    let listed = resources_of(kustomization.unwrap_or_default());
+    let is_left_out = |(path, text): &&(&str, &str)| {
         let name = path.strip_prefix(layout::POLICIES).unwrap_or_default();
         let mut lines = text.lines();
         lines.any(|line| line.starts_with("kind: ") && line.contains("AdmissionPolicy"))
             && !name.contains('/')
             && !listed.iter().any(|item| item.as_str() == Some(name))
     };
-    let left_out = files().filter(is_left_out);
-    let warning = |(path, _): (&str, &str)| {
-        format!(
-            "nothing deploys `{path}`: list it below `resources:` of `{}`",
+    let advice = match kustomization {
+        Some(_) => format!(
+            "list it below `resources:` of `{}`",
             layout::POLICY_KUSTOMIZATION
-        )
+        ),
+        None => "delete it, or list it in a kustomization that `config/default` lists".to_owned(),
     };
-    Ok(left_out.map(warning).collect())
+    let left_out = files.iter().filter(is_left_out);
+    let warnings = left_out.map(|(path, _)| format!("nothing deploys `{path}`: {advice}"));
+    Ok(warnings.collect())
 }
 
 /// The kinds of the project, those of other operators that it has a CRD of, and Kubernetes' own that have policies.

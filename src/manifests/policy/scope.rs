@@ -121,25 +121,15 @@ pub(super) fn any_object() -> Option<&'static Object> {
     ANY_OBJECT.as_object()
 }
 
-/// The kinds, with everything that the metadata of an object can have: the schema of a CRD does not list it.
-pub(super) fn with_metadata(kinds: &[KnownKind]) -> Vec<KnownKind> {
-    let complete = |kind: &KnownKind| {
-        let mut schema = kind.schema.clone();
-        if let Some(properties) = schema["properties"].as_object_mut() {
-            properties.insert("metadata".to_owned(), METADATA.clone());
-            for name in ["apiVersion", "kind"] {
-                properties.insert(name.to_owned(), json!({ "type": "string" }));
-            }
+/// Adds everything that the metadata of an object can have: the schema of a CRD does not list it.
+pub(super) fn add_metadata(kinds: &mut [KnownKind]) {
+    let schemas = kinds.iter_mut().map(|kind| &mut kind.schema["properties"]);
+    for properties in schemas.filter_map(Value::as_object_mut) {
+        properties.insert("metadata".to_owned(), METADATA.clone());
+        for name in ["apiVersion", "kind"] {
+            properties.insert(name.to_owned(), json!({ "type": "string" }));
         }
-        KnownKind {
-            group: kind.group.clone(),
-            version: kind.version.clone(),
-            kind: kind.kind.clone(),
-            plural: kind.plural.clone(),
-            schema,
-        }
-    };
-    kinds.iter().map(complete).collect()
+    }
 }
 
 /// A resource that does not exist.

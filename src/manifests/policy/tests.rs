@@ -56,7 +56,7 @@ fn kinds() -> Vec<KnownKind> {
 
 /// Everything that is wrong with a file, each as place and message.
 fn wrong(text: &str) -> Vec<String> {
-    let errors = check([(FILE, text)].into_iter(), &kinds());
+    let errors = check(&[(FILE, text)], kinds());
     errors.iter().map(ToString::to_string).collect()
 }
 
