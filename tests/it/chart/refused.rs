@@ -87,7 +87,11 @@ fn a_part_of_kustomize_that_kbr_does_not_know_is_refused() {
         refuse(&project, &[DEFAULT, &format!("`{what}`"), "JSON 6902"]);
     }
     let project = project();
-    project.edit(DEFAULT, "includeSelectors: false", "includeSelectors: true");
+    project.edit(
+        DEFAULT,
+        "- pairs:\n",
+        "- includeSelectors: true\n  pairs:\n",
+    );
     refuse(&project, &["`labels.includeSelectors`"]);
     for (from, to, what) in [
         (
