@@ -292,6 +292,14 @@ fn merge_list(old: Option<&Array>, ours: &mut Array, theirs: &Array) {
     if let Some(old) = old {
         ours.retain(|value| has(theirs, value) || !has(old, value));
     }
+    // Only one of these features can be on: it is raised, as versions are.
+    let newest = ours.iter().filter_map(kubernetes).max();
+    ours.retain(|value| kubernetes(value).is_none_or(|minor| Some(minor) == newest));
+}
+
+/// The minor version of Kubernetes that a feature of k8s-openapi, such as `v1_37`, stands for.
+fn kubernetes(feature: &Value) -> Option<u32> {
+    feature.as_str()?.strip_prefix("v1_")?.parse().ok()
 }
 
 /// Merges tables such as `[[test]]` by their names.
@@ -413,6 +421,27 @@ mod tests {
             parsed["lints"]["rust"]["missing_docs"].as_str(),
             Some("warn")
         );
+    }
+
+    /// k8s-openapi compiles with one of them only.
+    #[test]
+    fn one_version_of_kubernetes_is_left() {
+        let with = |features: &str| {
+            format!(
+                "[dependencies]\nk8s-openapi = {{ version = \"0.29\", features = [{features}] }}\n"
+            )
+        };
+        let new = with("\"schemars\", \"v1_37\"");
+        let base = with("\"schemars\", \"v1_36\"");
+        let older = with("\"mine\", \"schemars\", \"v1_35\"");
+        let newer = with("\"schemars\", \"v1_38\"");
+
+        for base in [None, Some(&*base)] {
+            assert_eq!(merged(base, &with("\"schemars\", \"v1_36\""), &new), new);
+            let raised = merged(base, &older, &new);
+            assert_eq!(raised, with("\"mine\", \"schemars\", \"v1_37\""));
+            assert_eq!(merged(base, &newer, &new), newer);
+        }
     }
 
     #[test]

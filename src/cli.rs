@@ -5,11 +5,13 @@
 
 mod admission;
 mod delete;
+mod dev;
 mod envtest;
 mod external;
 mod help;
 mod hints;
 mod image;
+mod import;
 mod packages;
 mod parse;
 mod rename;
@@ -29,9 +31,11 @@ pub use admission::{PolicyArgs, WebhookArgs};
 pub use delete::{
     Delete, DeleteApiArgs, DeleteArgs, DeleteControllerArgs, DeletePolicyArgs, DeleteWebhookArgs,
 };
+pub use dev::DevArgs;
 pub use envtest::{Envtest, EnvtestUseArgs};
 pub use external::ExternalArgs;
 pub use image::ImageArgs;
+pub use import::{Import, ImportCrdArgs, ImportProjectArgs};
 pub use packages::{BundleArgs, ChartArgs};
 pub use rename::{Rename, RenameGroupArgs, RenameKindArgs, RenameVersionArgs};
 
@@ -114,6 +118,9 @@ pub enum Command {
     Rename(Rename),
     /// Bring a project that an earlier kbr scaffolded up to date
     Update(UpdateArgs),
+    /// Import types that somebody else defined, or a project in Go
+    #[command(subcommand)]
+    Import(Import),
     /// Generate CRDs, roles and webhook configurations from the code, and check admission policies
     Manifests(ManifestsArgs),
     /// Generate the API reference from the code: api/README.md
@@ -122,6 +129,8 @@ pub enum Command {
     Chart(ChartArgs),
     /// Generate an OLM bundle from config/ and the code: bundle/ and bundle.Dockerfile
     Bundle(BundleArgs),
+    /// Run the operator on an API server of its own, and replace it when its code changes
+    Dev(DevArgs),
     /// Provide etcd, kube-apiserver and kubectl for tests
     #[command(subcommand)]
     Envtest(Envtest),
@@ -153,6 +162,7 @@ impl Command {
             Self::Create(Create::Api(_)) => "create api",
             Self::Create(Create::Webhook(_)) => "create webhook",
             Self::Create(Create::Policy(_)) => "create policy",
+            Self::Import(Import::Project(_)) => "import project",
             Self::Delete(Delete::Api(_)) => "delete api",
             Self::Delete(Delete::Webhook(_)) => "delete webhook",
             Self::Delete(Delete::Policy(_)) => "delete policy",
@@ -162,10 +172,12 @@ impl Command {
             Self::Rename(Rename::Version(_)) => "rename version",
             Self::Rename(Rename::Group(_)) => "rename group",
             Self::Update(_) => "update",
+            Self::Import(Import::Crd(_)) => "import crd",
             Self::Manifests(_) => "manifests",
             Self::Docs(_) => "docs",
             Self::Chart(_) => "chart",
             Self::Bundle(_) => "bundle",
+            Self::Dev(_) => "dev",
             Self::Envtest(_) => "envtest",
             Self::Completion { .. } => "completion",
             Self::Man { .. } => "man",
@@ -183,11 +195,13 @@ impl Command {
             | Self::Edit(_)
             | Self::Rename(_)
             | Self::Update(_)
+            | Self::Import(_)
             | Self::Manifests(_)
             | Self::Docs(_)
             | Self::Chart(_)
             | Self::Bundle(_) => true,
-            Self::Envtest(_)
+            Self::Dev(_)
+            | Self::Envtest(_)
             | Self::Completion { .. }
             | Self::Man { .. }
             | Self::Help { .. }
@@ -335,11 +349,21 @@ pub struct ManifestsArgs {
     pub check: bool,
 
     /// Also fail if the CRDs break stored objects or clients, compared with those at that git commit
-    #[arg(long, value_name = "GIT_REF", requires = "check")]
+    #[arg(long, value_name = "GIT_REF", requires = "check", group = "earlier")]
     pub against: Option<String>,
 
-    /// Also list the changes since then that break nothing
-    #[arg(long, requires = "against")]
+    /// Also fail if they break what the CRDs in these files or folders allow; lists every other difference
+    #[arg(
+        long,
+        value_name = "PATH",
+        requires = "check",
+        conflicts_with = "against",
+        group = "earlier"
+    )]
+    pub against_crds: Vec<String>,
+
+    /// Also list each change that breaks nothing; with `--against-crds`, also where others have the same reason
+    #[arg(long, requires = "earlier")]
     pub verbose: bool,
 
     /// Cut each description in a CRD to this many characters; 0 omits all of them

@@ -13,6 +13,7 @@ pub mod create_policy;
 pub mod create_webhook;
 pub mod delete;
 mod dependencies;
+pub mod dev;
 pub mod docs;
 pub mod edit;
 pub mod envtest;
@@ -20,6 +21,9 @@ pub mod error;
 pub mod external;
 mod folder;
 mod found;
+mod given;
+pub mod import_crd;
+pub mod import_project;
 pub mod init;
 mod initial;
 mod lines;
@@ -39,22 +43,27 @@ pub mod update;
 pub mod wanted;
 mod words;
 
+use std::path::Path;
+
 use crate::cli::{
-    ApiArgs, BundleArgs, Cli, Color, Command, Create, Delete, EditArgs, InitArgs, ManifestsArgs,
-    Mode, UpdateArgs,
+    ApiArgs, BundleArgs, Cli, Color, Command, Create, Delete, EditArgs, Import, ImportProjectArgs,
+    InitArgs, ManifestsArgs, Mode, UpdateArgs,
 };
 use crate::commands::error::{Error, Result};
 use crate::commands::folder::error::FolderError;
 use crate::commands::update::error::{UNDO, UpdateError};
 use crate::guide::Chapter;
+use crate::import::documents::Documents;
+use crate::import::go;
+use crate::layout;
 use crate::project::{PROJECT_FILE, Project, ProjectError};
 use crate::report::Report;
 use crate::toolchain::git;
-use crate::tree::Tree;
+use crate::tree::{self, Tree};
 use crate::{completion, toolchain};
 use compile::Compiled;
 use create_api::Parts;
-use folder::{folder_name, from_here, load, project_above};
+use folder::{folder_name, from_here, load, project_above, seen_from};
 use moves::Format;
 use packaged::error::PackagedError;
 use packaged::{Package, Planned};
@@ -90,6 +99,9 @@ pub fn run(cli: Cli, report: &Report) -> Result<()> {
             let crd = external::read(root, &args.external)?;
             create_policy::plan(project.clone(), &args, crd.as_deref())
         }),
+        Command::Import(Import::Project(args)) => {
+            import_project(&args, cli.directory.as_deref(), &run)
+        }
         Command::Delete(args) => {
             change(&run, |project, tree| deleted(project.clone(), &args, tree))
         }
@@ -98,10 +110,15 @@ pub fn run(cli: Cli, report: &Report) -> Result<()> {
             rename::plan(project, &args, tree, &format)
         }),
         Command::Update(args) => update(&args, &run),
+        Command::Import(Import::Crd(args)) => change(&run, |project, _| {
+            let documents = given::crds(root, &args.paths)?;
+            import_crd::plan(project.clone(), &args, &documents)
+        }),
         Command::Manifests(args) => manifests(&args, cli.color, &run),
         Command::Docs(_) => docs(cli.color, &run),
         Command::Chart(_) => chart(&run),
         Command::Bundle(args) => bundle(&args, &run),
+        Command::Dev(args) => dev::run(root, &args, cli.color, report),
         Command::Envtest(args) => envtest::run(root, &args, report),
         Command::Completion { shell } => {
             report.output(completion::script(shell));
@@ -188,25 +205,29 @@ fn resolved(project: &Project, tree: &Tree) -> Result<()> {
 
 fn manifests(args: &ManifestsArgs, color: Color, run: &Run) -> Result<()> {
     let (project, tree) = load(&run.root, Project::parse)?;
-    let git_ref = args.against.as_deref();
-    let committed = git_ref.map(|git_ref| against::old(&run.root, git_ref));
-    let old = committed.transpose()?;
+    let old = against::old(&run.root, args)?;
     storage::check(&project, &tree)?;
     let made = manifests::from_markers(&project, &tree)?;
     let Some(compiled) = Compiled::of(project, tree, "kbr manifests", color, run)? else {
         return Ok(());
     };
     let (project, tree) = (compiled.project, compiled.tree);
+    let foreign = against::foreign(&compiled.types);
     let mut wanted = manifests::plan(&project, args, made, compiled.types, &tree)?;
     wanted.warnings.extend(compiled.warning);
     let Some(old) = old else {
         return run.end(&tree, wanted);
     };
-    let compared = against::compare(&old, &wanted.changes, &tree)?;
+    let compared = against::compare(&old, &wanted.changes, &foreign, &tree)?;
     wanted.warnings.extend(compared.warnings);
-    if args.verbose {
-        run.report.safe(&compared.safe);
+    if args.verbose || args.against.is_none() {
+        let all: Vec<String> = compared.safe.iter().map(ToString::to_string).collect();
+        match args.verbose {
+            true => run.report.safe(&all, &all),
+            false => run.report.safe(&all, &against::brief(&compared.safe)),
+        }
     }
+    run.report.back(&compared.back);
     let drift = run.end(&tree, wanted).err();
     Error::all(drift.into_iter().chain(compared.broken))
 }
@@ -246,20 +267,48 @@ fn packaged(package: Package, planned: Planned, tree: &Tree, run: &Run) -> Resul
     }
 }
 
-fn init(args: &InitArgs, run: &Run) -> Result<()> {
+fn import_project(args: &ImportProjectArgs, directory: Option<&Path>, run: &Run) -> Result<()> {
     let root = &run.root;
+    let from = directory.map_or_else(|| args.from.clone(), |folder| folder.join(&args.from));
+    let tree = new_project(root)?;
+    if !from.is_dir() {
+        return Err(FolderError::NoFolder { dir: from }.into());
+    }
+    let files = tree::read_foreign(&from, go::is_entered, go::is_read)?;
+    let dir = from.display().to_string();
+    let bases = layout::CRD_BASES.trim_end_matches('/');
+    let documents = match from.join(bases).is_dir() {
+        true => given::crds(&from, &[bases.to_owned()]),
+        false => Ok(Documents::default()),
+    };
+    let seen = seen_from(root, &from);
+    let planned = import_project::plan(args, &dir, &seen, &files, documents, folder_name(root))?;
+    run.end(&tree, planned)
+}
+
+/// The files in the folder of a new project, which may contain no project and be in none.
+fn new_project(root: &Path) -> Result<Tree> {
     let tree = Tree::load(root)?;
     if tree.entry(PROJECT_FILE).is_some() {
         let text = tree.text(PROJECT_FILE).unwrap_or_default();
         return Err(match Project::parse(text) {
             Err(old @ ProjectError::OldLayout) => old.into(),
-            _ => FolderError::AlreadyInitialized { dir: root.clone() }.into(),
+            _ => FolderError::AlreadyInitialized {
+                dir: root.to_owned(),
+            }
+            .into(),
         });
     }
     if let Some(project) = project_above(root) {
-        let dir = root.clone();
+        let dir = root.to_owned();
         return Err(FolderError::NestedProject { dir, project }.into());
     }
+    Ok(tree)
+}
+
+fn init(args: &InitArgs, run: &Run) -> Result<()> {
+    let root = &run.root;
+    let tree = new_project(root)?;
     let name = match &args.project_name {
         Some(name) => name.clone(),
         None => folder_name(root)?,
@@ -269,9 +318,9 @@ fn init(args: &InitArgs, run: &Run) -> Result<()> {
 
 /// Which parts of an API to create: from the command line, or else from the user's answers.
 fn parts(project: &Project, args: &ApiArgs, report: &Report) -> Result<Parts> {
-    let typed = match args.external.external_api_path {
-        Some(_) => args.resource.or(Some(false)),
-        None => args.resource,
+    let typed = match args.external.is_given() {
+        true => args.resource.or(Some(false)),
+        false => args.resource,
     };
     let resource = report.answer(typed, "Create the resource (API type)?")?;
     let controller = if resource && create_api::has_controller_elsewhere(project, args) {

@@ -27,13 +27,13 @@ pub use store::{LockedStore, Store, Work, assets, binaries_in, is_same, missing_
 /// The minor release that the `k8s-openapi` feature in the emitted `Cargo.toml` selects.
 pub const DEFAULT: Minor = Minor {
     major: 1,
-    minor: 36,
+    minor: 37,
 };
 
 /// The environment variable with a folder of binaries, for kbr as for setup-envtest.
 pub const ASSETS: &str = "KUBEBUILDER_ASSETS";
 
-/// A minor release of Kubernetes, such as 1.36.
+/// A minor release of Kubernetes, such as 1.37.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Minor {
     pub major: u32,
@@ -46,7 +46,7 @@ impl fmt::Display for Minor {
     }
 }
 
-/// A release of Kubernetes, such as 1.36.2; never a prerelease.
+/// A release of Kubernetes, such as 1.37.2; never a prerelease.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Version {
     pub minor: Minor,
@@ -212,11 +212,11 @@ mod tests {
     #[test]
     fn a_typed_version_is_parsed() {
         for (typed, meant) in [
-            ("1.36", "1.36"),
-            ("v1.36", "1.36"),
-            ("1.36.x", "1.36"),
-            ("1.36.0", "1.36.0"),
-            ("v1.36.2", "1.36.2"),
+            ("1.37", "1.37"),
+            ("v1.37", "1.37"),
+            ("1.37.x", "1.37"),
+            ("1.37.0", "1.37.0"),
+            ("v1.37.2", "1.37.2"),
             ("1.100.10", "1.100.10"),
         ] {
             let selector: Selector = typed.parse().expect(typed);
@@ -227,25 +227,25 @@ mod tests {
             "v",
             "1",
             "1.x",
-            "1.36.",
+            "1.37.",
             ".36",
-            "1.36.2.1",
-            "1.36.2.x",
-            "1.36.x.x",
+            "1.37.2.1",
+            "1.37.2.x",
+            "1.37.x.x",
             "x",
             "latest",
-            "1.36.0-beta.0",
-            "1.36.2-linux-amd64",
-            "+1.36",
+            "1.37.0-beta.0",
+            "1.37.2-linux-amd64",
+            "+1.37",
             "1.-36",
-            "01.36",
+            "01.37",
             "1.036",
-            " 1.36",
-            "vv1.36",
-            "V1.36",
+            " 1.37",
+            "vv1.37",
+            "V1.37",
             "1.99999999999",
-            "../1.36",
-            "1.36.*",
+            "../1.37",
+            "1.37.*",
         ] {
             assert_eq!(bad.parse::<Selector>(), Err(NoVersion(bad.to_owned())));
         }
@@ -254,8 +254,8 @@ mod tests {
     #[test]
     fn versions_compare_as_numbers() {
         let version = |text: &str| text.parse::<Version>().expect(text);
-        assert!(version("1.36.10") > version("1.36.9"));
-        assert!(version("1.100.0") > version("1.36.9"));
-        assert!("1.36".parse::<Version>().is_err());
+        assert!(version("1.37.10") > version("1.37.9"));
+        assert!(version("1.100.0") > version("1.37.9"));
+        assert!("1.37".parse::<Version>().is_err());
     }
 }

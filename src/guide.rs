@@ -39,14 +39,17 @@ macro_rules! chapters {
 
 chapters! {
     "first-operator" first_operator,
+    "developing" developing,
     "types" types,
     "owned-objects" owned_objects,
     "images" images,
     "external-types" external_types,
+    "existing" existing,
     "webhooks" webhooks,
     "policies" policies,
     "versions" versions,
     "testing" testing,
+    "crashes" crashes,
     "rbac" rbac,
     "settings" settings,
     "namespaces" namespaces,

@@ -16,6 +16,8 @@ pub const API_LIB: &str = "api/src/lib.rs";
 pub const API_REFERENCE: &str = "api/README.md";
 pub const CRDGEN: &str = "api/src/bin/crdgen.rs";
 pub const CONTROLLERS: &str = "src/controller.rs";
+/// What remains to be done after the import of a project in Go.
+pub const IMPORT: &str = "IMPORT.md";
 pub const LIB: &str = "src/lib.rs";
 /// The Helm chart.
 pub const CHART: &str = "dist/chart/";
@@ -32,6 +34,8 @@ pub const ALLOWED_BREAKS: &str = "config/crd/allowed-breaks.yaml";
 /// Folder of the migrations to do when the stored version of a kind changes.
 pub const STORAGE_MIGRATION: &str = "config/storage-migration/";
 pub const CRD_KUSTOMIZATION: &str = "config/crd/kustomization.yaml";
+/// What `make deploy` applies.
+pub const DEFAULT: &str = "config/default";
 pub const DEFAULT_KUSTOMIZATION: &str = "config/default/kustomization.yaml";
 pub const NETWORK_POLICY_KUSTOMIZATION: &str = "config/network-policy/kustomization.yaml";
 /// Folder of the ServiceMonitor and the alerts.
@@ -54,13 +58,19 @@ pub const CERTIFICATES_ROLE: &str = "config/webhook/certificates_role.yaml";
 pub const ROLE_BINDING: &str = "config/rbac/role_binding.yaml";
 /// Metrics of the project's objects, for kube-state-metrics.
 pub const STATE_METRICS: &str = "config/prometheus/kube_state_metrics.yaml";
+/// The scenarios of `make test-crash`.
+pub const CRASH_TEST: &str = "tests/crash.rs";
 pub const SAMPLES_TEST: &str = "tests/it/samples.rs";
 /// The suffix of a file that `kbr update` writes next to one that it could not merge.
 pub const UPDATE_BESIDE: &str = ".kbr-new";
 /// Folder of objects that later states of a type must still be able to read: samples of earlier releases.
 pub const STORED: &str = "tests/stored/";
+/// The module of the types that kbr made from the CRDs of other operators, in the crate `api`.
+pub const EXTERNAL_TYPES: &str = "api/src/external.rs";
 /// Folder of the CRDs that tests install and that do not belong to the project.
 pub const EXTERNAL: &str = "tests/external/";
+/// The example that runs an API server of its own.
+pub const RUN_LOCAL: &str = "examples/run-local.rs";
 pub const TESTS: &str = "tests/it/main.rs";
 /// Folder of the samples.
 pub const SAMPLES: &str = "config/samples/";
@@ -69,6 +79,8 @@ pub const WEBHOOKS: &str = "src/webhook.rs";
 pub const WEBHOOK_KUSTOMIZATION: &str = "config/webhook/kustomization.yaml";
 pub const WEBHOOK_MANIFESTS: &str = "config/webhook/manifests.yaml";
 
+/// Folder of the vendored crates.
+pub const THIRD_PARTY: &str = "third_party";
 /// Folder of the crate `kbr-runtime`, which is the same in every project.
 pub const RUNTIME: &str = "third_party/kbr-runtime/";
 /// Folder of the crate `kbr-testing`, which is the same in every project.
@@ -92,6 +104,7 @@ pub fn is_recorded(path: &str) -> bool {
         BUNDLE_BASE,
         CERTIFICATES_ROLE,
         CRDGEN,
+        IMPORT,
         MANAGER_ROLE,
         STATE_METRICS,
         WEBHOOK_MANIFESTS,

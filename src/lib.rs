@@ -20,7 +20,7 @@
 //!    [`names`] parses names that must have a certain form.
 //! 2. [`tree`] reads the folders that `kbr init` creates, [`project`] parses the PROJECT file into a model.
 //! 3. [`commands::init`], [`commands::create_api`], [`commands::create_webhook`],
-//!    [`commands::create_policy`], [`commands::delete`], [`commands::edit`], [`commands::rename`], [`commands::manifests`] and
+//!    [`commands::create_policy`], [`commands::delete`], [`commands::edit`], [`commands::rename`], [`commands::import_crd`], [`commands::manifests`] and
 //!    [`commands::docs`] return the changes that they want, as a list of
 //!    [`plan::Change`]s: files rendered by [`templates`], each from a type of its own, lines for a [`marker`], documents of
 //!    [`manifests`]; [`article`] chooses "a" or "an" before a kind in both. [`scaffold`] is everything that a project model needs: a command adds or deletes the
@@ -69,8 +69,9 @@
 //! remembers that version, [`manifests::migration`] explains how to migrate its objects, and the version stays until
 //! the user confirms the migration.
 //!
-//! A type of another operator comes with a CRD that somebody else wrote: [`manifests::external`] finds it
-//! in a file, and builds a matching object for the tests.
+//! A type of another operator comes with a CRD that somebody else wrote: [`import::external`] finds it
+//! in a file, and [`manifests::external`] builds a matching object for the tests. If no crate has the type,
+//! [`import::types`] makes it from the CRD, as it makes the project's own.
 //!
 //! Admission policies are files of the user: [`manifests::policy`] only checks them, with the types in their
 //! expressions ([`manifests::cel`]). The schemas are those of the CRDs, also of other operators', and of Kubernetes' own
@@ -80,7 +81,8 @@
 //! a type of Kubernetes' own: the reference links to that type instead of listing its fields.
 //!
 //! With `--against`, [`manifests::compat`] compares the CRDs with those of an earlier commit, which git
-//! provides through [`toolchain`]. Its table of changes, `changes.yaml`, is tested with an API server too.
+//! provides through [`toolchain`]; with `--against-crds`, with those in files, which [`import::documents`] reads. Its
+//! table of changes, `changes.yaml`, is tested with an API server too.
 //!
 //! # The Helm chart and the OLM bundle
 //!
@@ -94,11 +96,24 @@
 //! [`commands::packaged`] merges either with the edits of its owner; like `kbr update`, it knows from PROJECT what kbr
 //! wrote last.
 //!
+//! # What exists already
+//!
+//! `kbr import crd` goes the other way: [`import`] reads CRDs, and makes the types from which the same CRDs follow. It
+//! refuses what no API server would accept, recognises Kubernetes' own types by the schemas that `kbr manifests` would
+//! write for them, and writes what Rust cannot express into the attributes, so nothing is lost. PROJECT records that a
+//! type was imported, since its text follows from no template. Whether the result is the same API is what
+//! `kbr manifests --check --against-crds` says.
+//!
+//! It reads Go projects too, without running Go. [`commands::import_project`] turns such a model into the model of
+//! a new project, scaffolds it, and replaces the texts of the files that the Go project determines. Such a file is edited
+//! from the first day, for `kbr update` too.
+//!
 //! # What is emitted
 //!
 //! The largest part of what kbr emits is `kbr-runtime`, a library for every kube-rs user: the manager around kube's
 //! controllers, what a reconcile needs besides a client (owned objects, a clock, conditions), the
-//! webhook server. The tests of a project use `kbr-testing`: a real API server, with a proof of least privilege.
+//! webhook server. The tests of a project use `kbr-testing`: a real API server, with a proof of least privilege and one
+//! that no crash and no lost request makes a difference (`make test-crash`).
 //! Both are crates with a version of their own, in `templates/kbr-runtime` and `templates/kbr-testing`, where they are
 //! edited, linted and tested. A project contains the same files without their tests, in `third_party`, until the
 //! crates are in a registry; [`vendored`] lists these files, and detects whether somebody edited them.
@@ -143,6 +158,17 @@
 //! [`commands::envtest`] defines the order of events. There is no plan: the desired state is a folder with files in it,
 //! each created elsewhere and renamed into place when it is complete.
 //!
+//! # A loop around the commands
+//!
+//! `kbr dev` is the only command that waits for several things at once: files, processes, the user. [`commands::dev`] is a
+//! loop over events, without async code: threads of [`toolchain`] turn whatever happens into events, and the loop decides,
+//! from flags that say what has to be done, what to start next. What a change of files means is the difference of two
+//! [`tree`]s. It plans nothing itself: manifests are written by `kbr manifests`, which it starts as a process. What
+//! speaks to the API server is `kbr_testing`'s `serve_kbr_dev`, in a process of the project, so that kbr needs no
+//! client; a proxy there tells what the operator writes. What it must know of a cluster of the user's kubeconfig, kubectl
+//! says. [`report`] shows it all: as lines, as JSON, or on a screen, whose lines are a pure function of what has happened.
+//! Each process is kept by a shell that kills it when kbr ends.
+//!
 //! # The guide
 //!
 //! [`guide`] has a Markdown file for each chapter: it is the manual for users, while this page is for contributors.
@@ -153,7 +179,7 @@
 //!
 //! - In a project, one module reads the disk ([`tree`]) and one writes it ([`apply`]). In the cache
 //!   of `kbr envtest`, which is not part of a project, one module does both (`envtest::store`). One module starts
-//!   processes ([`toolchain`]), one opens connections (`envtest::download`), one talks to the user
+//!   processes and threads ([`toolchain`]), one opens connections (`envtest::download`), one talks to the user
 //!   ([`report`]). Only [`commands`] sees them all, and asks the system two things itself: whether
 //!   a folder exists, and what its name is. A test checks the imports.
 //! - Everything else is pure. Planning touches no disk, clock, environment or terminal, so the
@@ -163,8 +189,8 @@
 //!   plan is ever made from a half-written tree.
 //! - A user's file is never a template, never parsed and printed again, never formatted. Emitted
 //!   code is already formatted when it is rendered.
-//! - There is no async code here: kbr never waits for more than one process or one download. tokio is only for
-//!   the emitted code.
+//! - There is no async code here: except for `kbr dev`, which has threads, kbr never waits for more than one process or one
+//!   download. tokio is only for the emitted code.
 //! - Each module has its own errors. Each error has in one place what is wrong, what to type instead, and a code by
 //!   which programs recognize it; [`commands::error`] collects them, and [`error`] contains what they share.
 //!   Bad input is an error, never a panic. A panic is a bug in kbr: one of its own
@@ -200,6 +226,7 @@ mod apply;
 mod toolchain;
 mod tree;
 
+mod import;
 mod manifests;
 mod yaml;
 
@@ -227,8 +254,8 @@ use report::Report;
 /// Runs the command line, whose first argument is the program name.
 ///
 /// The exit code is 0 for success, even if there was nothing to do, 1 if the command was refused, failed or, with
-/// `--check`, found files out of date, and 2 for a command line that could not be parsed. For help, clap prints it and
-/// ends the process.
+/// `--check`, found files out of date, and 2 for a command line that could not be parsed. That of `kbr dev --plan` is the
+/// operator's: 0 if it would change nothing, 1 if it would, 2 after an error. For help, clap prints it and ends the process.
 pub fn run(args: &[OsString]) -> ExitCode {
     match Cli::of(args) {
         Ok(cli) => {

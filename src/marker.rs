@@ -21,6 +21,8 @@ const BYTE_ORDER_MARK: char = '\u{feff}';
 pub enum ScaffoldMarker {
     /// `src/lib.rs`: one line registers a controller.
     Controllers,
+    /// `tests/crash.rs`: the objects with which the operator is tried.
+    CrashSamples,
     /// `config/crd/kustomization.yaml`: the CRDs.
     CrdResources,
     /// `config/default/kustomization.yaml`: changes to what the folders hold.
@@ -59,7 +61,7 @@ impl ScaffoldMarker {
     pub fn line(self) -> String {
         let is_rust = matches!(
             self,
-            Self::Controllers | Self::Exports | Self::Modules | Self::Webhooks
+            Self::Controllers | Self::CrashSamples | Self::Exports | Self::Modules | Self::Webhooks
         );
         let comment = if is_rust { "//" } else { "#" };
         format!("{comment} +kbr:scaffold:{}", self.name())

@@ -14,7 +14,7 @@ use std::fmt;
 use std::str::FromStr;
 
 pub use plural::pluralize;
-pub use reserved::{group_module, is_among};
+pub use reserved::{group_module, is_among, is_keyword};
 pub use rules::{CRD_NAME_MAX, WEBHOOK_NAME_MAX};
 
 /// Why a name was refused, and what to type instead; one sentence each.

@@ -136,13 +136,17 @@ impl Plan {
                 let text = tree.text(from);
                 text.is_some_and(|text| old.is_unedited(from, text))
             };
-            let is_rendered = step.is_rendered || step.from.as_ref().is_some_and(was_unedited);
             let Some(after) = &step.after else {
                 project.files.remove(path);
                 continue;
             };
+            let is_renamed = || step.from.as_ref().is_some_and(was_unedited);
+            let rendered = match &step.rendered {
+                Some(rendered) => Some(rendered),
+                None => is_renamed().then_some(after),
+            };
             let recorded = || before.get(step.from.as_ref()?).cloned();
-            let hash = is_rendered.then(|| new.hash(path, after)).or_else(recorded);
+            let hash = rendered.map(|text| new.hash(path, text)).or_else(recorded);
             project.files.extend(hash.map(|hash| (path.clone(), hash)));
         }
         // The file has just been read as PROJECT, or does not exist: it is kbr's, whatever its header.

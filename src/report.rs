@@ -5,10 +5,12 @@
 //! has closed the pipe.
 
 mod document;
+mod happening;
 mod problem;
 mod progress;
+mod screen;
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::io::{self, BufRead, IsTerminal, Write};
 use std::process::ExitCode;
 
@@ -17,13 +19,15 @@ use anstyle::{AnsiColor, Style};
 use miette::Diagnostic;
 use thiserror::Error;
 
-use crate::cli::{Cli, Color, Mode, Output};
+use crate::cli::{Cli, Color, Command, Mode, Output};
 use crate::error::{IoError, help_of};
 use crate::layout::VENDORED;
 use crate::plan::{Outcome, Plan, Step};
 
 use document::{JsonReport, ReportedFile};
+pub use happening::{Happening, Level};
 pub use problem::Problem;
+pub use screen::Pressed;
 
 const DONE: Style = AnsiColor::Green.on_default().bold();
 const NOTE: Style = AnsiColor::Cyan.on_default().bold();
@@ -55,8 +59,13 @@ pub struct Report {
     is_diff_coloured: bool,
     has_diff: bool,
     mode: Mode,
+    /// Whether JSON is a line for each thing that happens, instead of one document.
+    is_stream: bool,
+    screen: screen::Screen,
     /// The JSON that [`Report::finish`] prints, if JSON is requested; nothing else is printed then.
     document: Option<RefCell<JsonReport>>,
+    /// The exit code, if it is not that of success or failure.
+    code: Cell<Option<u8>>,
 }
 
 impl Report {
@@ -73,7 +82,10 @@ impl Report {
             is_diff_coloured: is_coloured(AutoStream::choice(&io::stdout())),
             has_diff: cli.diff,
             mode,
+            is_stream: matches!(cli.command, Command::Dev(_)),
+            screen: screen::Screen::default(),
             document: (cli.output == Output::Json).then(|| RefCell::new(document())),
+            code: Cell::new(None),
         }
     }
 
@@ -142,11 +154,19 @@ impl Report {
         lines.collect()
     }
 
-    /// Prints changes that break nothing.
-    pub fn safe(&self, changes: &[String]) {
+    /// Prints changes that break nothing: all for programs, and these lines for people.
+    pub fn safe(&self, all: &[String], lines: &[String]) {
         match &self.document {
-            Some(document) => document.borrow_mut().safe = changes.to_vec(),
-            None => changes.iter().for_each(|change| self.note("Safe", change)),
+            Some(document) => document.borrow_mut().safe = all.to_vec(),
+            None => lines.iter().for_each(|change| self.note("Safe", change)),
+        }
+    }
+
+    /// Prints what would break on the way back to earlier CRDs.
+    pub fn back(&self, changes: &[String]) {
+        match &self.document {
+            Some(document) => document.borrow_mut().back = changes.to_vec(),
+            None => changes.iter().for_each(|change| self.note("Back", change)),
         }
     }
 
@@ -185,6 +205,16 @@ impl Report {
         output(text.as_ref());
     }
 
+    /// From now on, `code` is the exit code, whether the command succeeds or fails.
+    pub fn exit_with(&self, code: u8) {
+        self.code.set(Some(code));
+    }
+
+    /// Whether JSON is requested.
+    pub fn is_json(&self) -> bool {
+        self.document.is_some()
+    }
+
     /// What was typed on the command line, or else the user's answer to the question, which is asked only on a
     /// terminal; Enter means yes.
     pub fn answer(&self, typed: Option<bool>, question: &str) -> Result<bool, AnswerError> {
@@ -211,15 +241,24 @@ impl Report {
 
     /// Ends a command: prints what went wrong, if anything, and returns the exit code.
     pub fn finish(self, result: Result<(), impl Diagnostic>) -> ExitCode {
+        self.end_screen();
+        let code = self.code.get().unwrap_or(u8::from(result.is_err()));
+        let code = ExitCode::from(code);
         if let Some(document) = self.document {
             let mut document = document.into_inner();
             let errors = result.err();
             document.errors = errors.iter().flat_map(|it| Problem::all(it)).collect();
+            if self.is_stream {
+                for problem in &document.errors {
+                    output(happening::of_problem(problem).as_bytes());
+                }
+                return code;
+            }
             output(document.to_string().as_bytes());
-            return ExitCode::from(u8::from(!document.errors.is_empty()));
+            return code;
         }
         let Err(error) = result else {
-            return ExitCode::SUCCESS;
+            return code;
         };
         let message = error.to_string().replace('\n', "\n       ");
         let mut text = format!("{}: {message}\n", self.paint("error", BAD));
@@ -227,7 +266,7 @@ impl Report {
             text += &format!("{}: {help}\n", self.paint(" help", NOTE));
         }
         speak(&text);
-        ExitCode::FAILURE
+        code
     }
 }
 

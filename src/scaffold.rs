@@ -26,9 +26,11 @@ use crate::templates::{
 };
 
 pub use api::type_files;
-pub use controller::controller_files;
+pub use controller::{Imported, controller_files, imported_controller};
 pub use policy::policy_files;
-pub use webhook::{CERTIFICATES_LINE, admission_files, conversion_files, webhook_name};
+pub use webhook::{
+    CERTIFICATES_LINE, admission_files, conversion_files, imported_converter, webhook_name,
+};
 
 /// A file of the scaffold, or a line in one.
 #[derive(Debug, Clone)]
@@ -41,8 +43,9 @@ pub struct Part {
 pub enum What {
     /// A user's file, from a template.
     File(Filled),
-    /// A user's file whose text depends on more than the model: the command that creates it has the text.
-    Given,
+    /// A user's file whose text depends on more than the model: the command that creates it has the text. These lines
+    /// of it follow from the model.
+    Given(String),
     /// A line above a marker.
     Line {
         marker: ScaffoldMarker,
@@ -58,6 +61,17 @@ impl Part {
         Self {
             path: path.into(),
             what: What::File(template.with(context)),
+        }
+    }
+
+    fn given(path: String) -> Self {
+        Self::given_with(path, String::new())
+    }
+
+    fn given_with(path: String, lines: String) -> Self {
+        Self {
+            path,
+            what: What::Given(lines),
         }
     }
 
@@ -79,7 +93,7 @@ impl Part {
 
     pub fn identity(&self) -> Identity<'_> {
         match &self.what {
-            What::File(_) | What::Given => (&self.path, None),
+            What::File(_) | What::Given(_) => (&self.path, None),
             What::Line { marker, fragment } => (&self.path, Some((*marker, fragment))),
         }
     }
@@ -93,12 +107,20 @@ impl Part {
                 text: self.text(project).unwrap_or_default(),
                 force,
             }),
-            What::Given => None,
+            What::Given(_) => None,
             What::Line { marker, fragment } => Some(Change::Insert {
                 path,
                 marker: *marker,
                 fragment: fragment.clone(),
             }),
+        }
+    }
+
+    /// What of a file follows from the model: its text, or lines of a text that is given.
+    pub fn modelled(&self, project: &Project) -> Option<String> {
+        match &self.what {
+            What::Given(lines) => Some(lines.clone()),
+            _ => self.text(project),
         }
     }
 
@@ -128,10 +150,7 @@ pub fn of(project: &Project) -> Vec<Part> {
 /// The files that the tests of another operator's type need: its CRD, and an object.
 fn of_external(project: &Project, resource: &Resource) -> [Part; 2] {
     let place = Place::of(project, resource);
-    [place.external_crd(), place.sample()].map(|path| Part {
-        path,
-        what: What::Given,
-    })
+    [place.external_crd(), place.sample()].map(Part::given)
 }
 
 /// The files that belong only to a resource, or to its kind.
@@ -187,6 +206,9 @@ fn of_resource(project: &Project, resource: &Resource) -> Vec<Part> {
     }
     if resource.external().is_some() {
         parts.extend(of_external(project, resource));
+    }
+    if resource.is_made_from_crd() {
+        parts.extend(api::external_types(project, resource));
     }
     for name in resource.controllers.iter().map(Option::as_ref) {
         parts.extend(controller::around_controller(project, resource, name));

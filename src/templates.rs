@@ -23,7 +23,7 @@ use crate::article::article;
 
 pub use contexts::{
     AdmissionContext, ControllerContext, ConverterContext, CrdgenContext, CrdgenType, GroupContext,
-    InitContext, PolicyContext, ResourceContext,
+    ImportedContext, ImportedConverterContext, InitContext, PolicyContext, ResourceContext,
 };
 
 static INIT: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/templates/init");
@@ -316,7 +316,8 @@ mod tests {
     fn needed(tag: &str) -> Option<(&str, &'static str)> {
         let words: Vec<&str> = tag.split_whitespace().collect();
         match words[..] {
-            ["else" | "#fits" | "#constant"] => None,
+            // `this` is an item of the list around it.
+            ["else" | "this" | "#fits" | "#constant"] => None,
             ["#if" | "#unless", name] => Some((name, "boolean")),
             ["#each", name] => Some((name, "array")),
             ["article" | "Article", name] => Some((name, "string")),

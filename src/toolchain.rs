@@ -1,11 +1,17 @@
 //! The only module that starts processes: the project's own crdgen through cargo, cargo on copies of its
-//! manifests, rustfmt, git, and Go.
+//! manifests, rustfmt, git, Go, kubectl, and what `kbr dev` runs. It also follows files, signals and keys for `kbr dev`.
 //!
 //! crdgen runs as `cargo run --bin crdgen` from the root of the workspace, never with `-p`: with `-p`,
 //! cargo resolves other features and compiles dozens of crates a second time.
 
 mod error;
 pub mod git;
+pub mod kept;
+pub mod keys;
+pub mod kubectl;
+pub mod outside;
+pub mod own;
+pub mod private;
 
 use std::collections::VecDeque;
 use std::ffi::OsString;

@@ -70,6 +70,11 @@ impl Tree {
         Ok(tree)
     }
 
+    /// The folders in the root whose files are read.
+    pub fn folders() -> impl Iterator<Item = &'static str> {
+        templates::init_folders()
+    }
+
     /// Also reads the folders of these files, which an earlier kbr has written.
     pub fn read_also<'a>(
         &mut self,
@@ -165,6 +170,30 @@ impl<const N: usize> From<[(&str, &str); N]> for Tree {
     }
 }
 
+/// The text files below `root` that are wanted, by path, without symbolic links and huge files: a project of another
+/// kind, which kbr only reads. A folder is entered only if `is_entered` says so of its path.
+pub fn read_foreign(
+    root: &Path,
+    is_entered: fn(&str) -> bool,
+    is_wanted: fn(&str) -> bool,
+) -> Result<BTreeMap<String, String>, IoError> {
+    let mut files = BTreeMap::new();
+    let mut folders = vec![(String::new(), root.to_owned())];
+    while let Some((prefix, folder)) = folders.pop() {
+        for (name, path) in children(&folder)? {
+            let found = fs::symlink_metadata(&path).map_err(IoError::at("read", &path))?;
+            let relative = format!("{prefix}{name}");
+            if found.is_dir() && is_entered(&relative) {
+                folders.push((format!("{relative}/"), path));
+            } else if found.is_file() && found.len() <= LARGEST && is_wanted(&relative) {
+                let text = read_text(&path)?;
+                files.extend(text.map(|text| (relative, text)));
+            }
+        }
+    }
+    Ok(files)
+}
+
 /// Returns the nearest folder that has a file called `name`, among `folder` and its ancestors, and the
 /// file's text. If `folder` does not exist yet, the search starts at its nearest existing ancestor.
 pub fn find_above(folder: &Path, name: &str) -> Option<(PathBuf, String)> {
@@ -185,6 +214,57 @@ pub fn read_text(path: &Path) -> Result<Option<String>, IoError> {
         Err(error) if error.kind() == io::ErrorKind::InvalidData => Ok(None),
         Err(error) => Err(IoError::at("read", path)(error)),
     }
+}
+
+/// A file or a folder that was named on the command line, and may be outside of the project.
+#[derive(Debug)]
+pub struct Given {
+    /// As it was typed.
+    pub path: String,
+    pub is_folder: bool,
+    /// The files with an ending of YAML or JSON below it, or the file itself, by their paths; without a text if they are not UTF-8.
+    pub files: Vec<(String, Option<String>)>,
+}
+
+/// Reads a file, or the files below a folder that may have Kubernetes objects. The path is relative to `root`.
+///
+/// Hidden files and folders are not read, nor links to folders, which may lead back.
+pub fn given(root: &Path, path: &str) -> Result<Given, IoError> {
+    let place = root.join(path);
+    let found = fs::metadata(&place).map_err(IoError::at("read", &place))?;
+    let mut given = Given {
+        path: path.to_owned(),
+        is_folder: found.is_dir(),
+        files: Vec::new(),
+    };
+    match given.is_folder {
+        true => objects_below(&place, path.trim_end_matches('/'), &mut given.files)?,
+        false => given.files.push((path.to_owned(), read_text(&place)?)),
+    }
+    Ok(given)
+}
+
+fn objects_below(
+    folder: &Path,
+    name: &str,
+    files: &mut Vec<(String, Option<String>)>,
+) -> Result<(), IoError> {
+    let mut children = children(folder)?;
+    children.retain(|(name, _)| !name.starts_with('.'));
+    children.sort();
+    for (child, path) in children {
+        let name = format!("{name}/{child}");
+        let is_object = [".yaml", ".yml", ".json"]
+            .iter()
+            .any(|ending| child.ends_with(ending));
+        if path.is_dir() && !path.is_symlink() {
+            objects_below(&path, &name, files)?;
+        } else if is_object && path.is_file() {
+            let text = read_text(&path)?;
+            files.push((name, text));
+        }
+    }
+    Ok(())
 }
 
 /// Name and path of everything in a folder, except names that are not UTF-8, which are not kbr's.

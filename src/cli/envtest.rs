@@ -10,7 +10,7 @@ pub enum Envtest {
     Use(EnvtestUseArgs),
     /// Print the folder of an installed version, for KUBEBUILDER_ASSETS
     Path {
-        /// A minor such as 1.36, for its newest patch, or a version such as 1.36.2
+        /// A minor such as 1.37, for its newest patch, or a version such as 1.37.2
         #[arg(value_name = "VERSION", default_value_t)]
         version: Selector,
     },
@@ -18,7 +18,7 @@ pub enum Envtest {
     List,
     /// Remove what is installed
     Clean {
-        /// A minor such as 1.36, or a version such as 1.36.2 [default: all]
+        /// A minor such as 1.37, or a version such as 1.37.2 [default: all]
         #[arg(value_name = "VERSION")]
         version: Option<Selector>,
     },
@@ -26,7 +26,7 @@ pub enum Envtest {
 
 #[derive(Debug, Args)]
 pub struct EnvtestUseArgs {
-    /// A minor such as 1.36, for its newest patch, or a version such as 1.36.2
+    /// A minor such as 1.37, for its newest patch, or a version such as 1.37.2
     #[arg(value_name = "VERSION", default_value_t)]
     pub version: Selector,
 

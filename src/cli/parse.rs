@@ -48,7 +48,10 @@ impl Cli {
         let options = [
             ("--dry-run", self.dry_run),
             ("--diff", self.diff),
-            ("--output json", self.output == Output::Json),
+            (
+                "--output json",
+                self.output == Output::Json && !matches!(self.command, Command::Dev(_)),
+            ),
         ];
         let (option, _) = options.into_iter().find(|(_, is_typed)| *is_typed)?;
         if self.command.plans() {

@@ -1,74 +1,212 @@
-//! `kbr manifests --check --against`: finds breaking changes of the CRDs since an earlier commit.
+//! `kbr manifests --check --against` and `--against-crds`: finds breaking changes of the CRDs since an earlier commit, and
+//! differences from CRDs in files.
 //!
 //! An intended break is listed in [`layout::ALLOWED_BREAKS`] with its reason. A line that the earlier
 //! commit already has was for an earlier break. Pure, except for [`old`].
 
 pub mod error;
+mod explained;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use serde_json::{Value, json};
 
+use crate::cli::ManifestsArgs;
 use crate::commands::error::{Error, Result};
+use crate::commands::given;
+use crate::error::quoted;
+use crate::import::documents::Documents;
 use crate::layout;
-use crate::manifests::compat;
+use crate::manifests::compat::{self, CrdChange};
+use crate::manifests::json::text_of;
 use crate::plan::Change;
 use crate::project::{PROJECT_FILE, Project};
 use crate::toolchain::git::{self, Files};
 use crate::tree::Tree;
 use error::{AgainstError, Break};
+use explained::Fields;
+pub use explained::{Foreign, foreign};
 
-/// How the CRDs of two commits differ.
+/// How the CRDs differ from the earlier ones.
 pub struct Compared {
     pub broken: Option<Error>,
-    pub safe: Vec<String>,
+    pub safe: Vec<CrdChange>,
+    /// What would break something on the way back to the earlier ones; only for CRDs in files.
+    pub back: Vec<String>,
     pub warnings: Vec<String>,
 }
 
-/// The CRDs of an earlier commit, and the breaks that were allowed then.
-pub fn old(root: &Path, git_ref: &str) -> Result<Files> {
-    Ok(git::committed(
-        root,
-        git_ref,
-        layout::CRD_BASES,
-        layout::ALLOWED_BREAKS,
-    )?)
+/// What the CRDs are compared with.
+pub enum Earlier {
+    /// The CRDs of an earlier commit, and the breaks that were allowed then.
+    Commit(Files),
+    /// The CRDs in files.
+    Given(Documents),
 }
 
-/// Compares the CRDs after the changes with the old ones.
-pub fn compare(old: &Files, changes: &[Change], tree: &Tree) -> Result<Compared> {
+/// What the user wants to compare the CRDs with, if anything.
+pub fn old(root: &Path, args: &ManifestsArgs) -> Result<Option<Earlier>> {
+    if let Some(git_ref) = &args.against {
+        let files = git::committed(root, git_ref, layout::CRD_BASES, layout::ALLOWED_BREAKS)?;
+        return Ok(Some(Earlier::Commit(files)));
+    }
+    if args.against_crds.is_empty() {
+        return Ok(None);
+    }
+    let found = given::crds(root, &args.against_crds)?;
+    Ok(Some(Earlier::Given(found)))
+}
+
+/// Compares the CRDs after the changes with the earlier ones.
+pub fn compare(
+    old: &Earlier,
+    changes: &[Change],
+    foreign: &Foreign,
+    tree: &Tree,
+) -> Result<Compared> {
+    let crds = documents(crds(changes, tree).into_iter())?;
+    match old {
+        Earlier::Commit(files) => with_commit(files, &crds, tree),
+        Earlier::Given(found) => with_files(found, crds, foreign, tree),
+    }
+}
+
+fn with_commit(old: &Files, crds: &[Value], tree: &Tree) -> Result<Compared> {
     let old_files = old.iter().filter(|(path, _)| is_crd(path));
     let mut old_crds = documents(old_files.map(|(path, text)| (&**path, &**text)))?;
     add_stored(&mut old_crds, old.get(PROJECT_FILE));
-    let crds = documents(crds(changes, tree).into_iter())?;
     let spent = allowed(old.get(layout::ALLOWED_BREAKS).map(String::as_str)).unwrap_or_default();
     let mut allowed = allowed(tree.text(layout::ALLOWED_BREAKS))?;
     allowed.retain(|key, reason| spent.get(key) != Some(reason));
+    let changes = compat::compare(&old_crds, crds);
+    let (mut compared, used) = sorted(changes, &allowed);
+    let unused = allowed.keys().filter(|key| !used.contains(*key));
+    compared.warnings.extend(unused.map(|key| {
+        let path = layout::ALLOWED_BREAKS;
+        format!("`{path}` allows `{key}`, which breaks nothing: remove the line")
+    }));
+    Ok(compared)
+}
 
+/// Compares in both directions, and only the CRDs that the files and the project have. Whether an allowed break is an earlier one
+/// is unknown, so a line that allows none causes no warning.
+fn with_files(
+    found: &Documents,
+    mut crds: Vec<Value>,
+    foreign: &Foreign,
+    tree: &Tree,
+) -> Result<Compared> {
+    let own: BTreeSet<String> = crds.iter().map(|crd| name(crd).to_owned()).collect();
+    let (given, missing): (Vec<_>, Vec<_>) =
+        found.crds.iter().partition(|it| own.contains(it.name()));
+    if given.is_empty() {
+        let own = own.into_iter().collect();
+        return Err(AgainstError::NoneInCommon { own }.into());
+    }
+    let given: Vec<Value> = given.into_iter().map(|it| it.crd.clone()).collect();
+    crds.retain(|crd| given.iter().any(|it| name(it) == name(crd)));
+    let allowed = allowed(tree.text(layout::ALLOWED_BREAKS))?;
+    let forth = compat::compare(&given, &crds);
+    let back = compat::compare(&crds, &given);
+    // What breaks forth is reported as that.
+    let is_broken = |it: &CrdChange| {
+        let mut forth = forth.iter();
+        forth.any(|other| other.is_break && place(other) == place(it))
+    };
+    let back = back.iter().filter(|it| it.is_break && !is_broken(it));
+    let (of_given, of_own) = (Fields::of(&given), Fields::of(&crds));
+    let (mut told, mut explained) = (Vec::new(), Vec::new());
+    for it in back {
+        match explained::back(it, &of_own, foreign) {
+            Some(why) => explained.push(CrdChange {
+                reason: format!("on the way back, {}; {why}", it.reason),
+                ..it.clone()
+            }),
+            None => told.push(it.to_string()),
+        }
+    }
+    let forth: Vec<CrdChange> = forth
+        .into_iter()
+        .map(|mut it| {
+            let why = explained::forth(&it, &of_given, &of_own, foreign);
+            if let Some(why) = why.filter(|_| it.is_break) {
+                it.is_break = false;
+                it.reason += &format!("; {why}");
+            }
+            it
+        })
+        .collect();
+    let (mut compared, _) = sorted(forth, &allowed);
+    compared.safe.extend(explained);
+    compared.back = told;
+    compared.warnings.extend(found.notes.iter().cloned());
+    if !missing.is_empty() {
+        let names: Vec<&str> = missing.iter().map(|it| it.name()).collect();
+        let warning = format!("not in the project, and not compared: {}", quoted(&names));
+        compared.warnings.push(warning);
+    }
+    Ok(compared)
+}
+
+/// The changes as lines for people, those of one version of a CRD with the same reason in one line: a type of Kubernetes' own can
+/// differ in a hundred fields for one reason.
+pub fn brief(changes: &[CrdChange]) -> Vec<String> {
+    let mut groups: Vec<(&CrdChange, usize)> = Vec::new();
+    for change in changes {
+        let is_like = |(first, _): &&mut (&CrdChange, usize)| {
+            (&first.crd, &first.version, &first.reason)
+                == (&change.crd, &change.version, &change.reason)
+        };
+        match groups.iter_mut().find(is_like) {
+            Some((_, others)) => *others += 1,
+            None => groups.push((change, 0)),
+        }
+    }
+    let lines = groups.into_iter().map(|(first, others)| match others {
+        0 => first.to_string(),
+        1 => format!("{first}; the same in one other place"),
+        _ => format!("{first}; the same in {others} other places"),
+    });
+    lines.collect()
+}
+
+/// Where a change is.
+fn place(change: &CrdChange) -> (&str, Option<&str>, &str) {
+    (&change.crd, change.version.as_deref(), &change.path)
+}
+
+fn name(crd: &Value) -> &str {
+    text_of(crd, "/metadata/name")
+}
+
+/// Tells breaks from what is safe or allowed; returns the keys that allowed a break, too.
+fn sorted(
+    changes: Vec<CrdChange>,
+    allowed: &BTreeMap<String, String>,
+) -> (Compared, BTreeSet<String>) {
     let (mut safe, mut meant, mut broken) = (Vec::new(), Vec::new(), Vec::new());
-    let mut unused: BTreeSet<&String> = allowed.keys().collect();
-    for it in compat::compare(&old_crds, &crds) {
+    let mut used = BTreeSet::new();
+    for mut it in changes {
         let key = it.key();
         if !it.is_break {
-            safe.push(it.to_string());
+            safe.push(it);
         } else if allowed.contains_key(&key) {
-            unused.remove(&key);
-            meant.push(format!("{it}; this is intended"));
+            used.insert(key);
+            it.reason += "; this is intended";
+            meant.push(it);
         } else {
             broken.push(Break(it));
         }
     }
     safe.extend(meant);
-    let warnings = unused.iter().map(|key| {
-        let path = layout::ALLOWED_BREAKS;
-        format!("`{path}` allows `{key}`, which breaks nothing: remove the line")
-    });
-    Ok(Compared {
+    let compared = Compared {
         broken: (!broken.is_empty()).then(|| AgainstError::Breaks(broken).into()),
         safe,
-        warnings: warnings.collect(),
-    })
+        back: Vec::new(),
+        warnings: Vec::new(),
+    };
+    (compared, used)
 }
 
 /// Adds to the status of the CRDs, as in a cluster, the versions in which objects may be stored, from PROJECT.

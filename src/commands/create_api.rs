@@ -67,7 +67,7 @@ pub fn plan(
 
 /// The requested type, if it belongs to another operator.
 fn external(project: &Project, args: &ApiArgs, parts: Parts, crd: Option<&str>) -> Result<Found> {
-    if args.external.external_api_path.is_none() && parts.resource {
+    if !args.external.is_given() && parts.resource {
         return Ok(Found::default());
     }
     let typed = (group(&args.group), &args.version, &args.kind);

@@ -11,15 +11,19 @@ use crate::commands::create_api::error::ApiError;
 use crate::commands::create_policy::error::PolicyCommandError;
 use crate::commands::create_webhook::error::WebhookError;
 use crate::commands::delete::error::DeleteError;
+use crate::commands::dev::error::DevError;
 use crate::commands::edit::error::EditError;
 use crate::commands::external::error::ExternalError;
 use crate::commands::folder::error::FolderError;
+use crate::commands::import_crd::error::ImportError;
 use crate::commands::manifests::error::ManifestsError;
 use crate::commands::packaged::error::PackagedError;
 use crate::commands::rename::error::RenameError;
 use crate::commands::update::error::UpdateError;
 use crate::envtest::EnvtestError;
 use crate::error::{IoError, helps, lines, quoted};
+use crate::import::documents::Refusal as CrdRefusal;
+use crate::import::go::error::GoError;
 use crate::lock::LockError;
 use crate::marker::ScaffoldMarkerError;
 use crate::modules::MoveError;
@@ -66,9 +70,9 @@ errors! {
             drift: Vec<String>,
         },
     }
-    Against(AgainstError), Answer(AnswerError), Api(ApiError), Apply(ApplyError), Bundle(BundleError), Cargo(CargoError), Chart(ChartError),
-    Delete(DeleteError), Edit(EditError), Envtest(EnvtestError), External(ExternalError),
-    Folder(FolderError), Git(GitError), Io(IoError), Lock(LockError),
+    Against(AgainstError), Answer(AnswerError), Api(ApiError), Apply(ApplyError), Bundle(BundleError), Cargo(CargoError), Chart(ChartError), Crd(CrdRefusal),
+    Delete(DeleteError), Dev(DevError), Edit(EditError), Envtest(EnvtestError), External(ExternalError),
+    Folder(FolderError), Git(GitError), Go(GoError), Import(ImportError), Io(IoError), Lock(LockError),
     Manifests(ManifestsError), Marker(ScaffoldMarkerError), Move(MoveError), Packaged(PackagedError), Plan(PlanError),
     Policy(PolicyCommandError),
     Project(ProjectError), Rename(RenameError), Update(UpdateError), Webhook(WebhookError),
@@ -78,13 +82,8 @@ errors! {
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
 impl From<Vec<PlanError>> for Error {
-    fn from(mut errors: Vec<PlanError>) -> Self {
-        match errors.len() {
-            1 => errors.remove(0).into(),
-            _ => Self::Several {
-                errors: errors.into_iter().map(Self::Plan).collect(),
-            },
-        }
+    fn from(errors: Vec<PlanError>) -> Self {
+        Self::several(errors)
     }
 }
 
@@ -96,11 +95,19 @@ impl Error {
 
     /// Combines `errors` into one, if there are any.
     pub fn all<E: Into<Self>>(errors: impl IntoIterator<Item = E>) -> Result<()> {
+        let mut errors = errors.into_iter().peekable();
+        match errors.peek() {
+            None => Ok(()),
+            Some(_) => Err(Self::several(errors)),
+        }
+    }
+
+    /// Combines `errors` into one: a single error stays as it is.
+    pub fn several<E: Into<Self>>(errors: impl IntoIterator<Item = E>) -> Self {
         let mut all: Vec<Self> = errors.into_iter().map(E::into).collect();
         match all.len() {
-            0 => Ok(()),
-            1 => Err(all.remove(0)),
-            _ => Err(Self::Several { errors: all }),
+            1 => all.remove(0),
+            _ => Self::Several { errors: all },
         }
     }
 }

@@ -1,23 +1,31 @@
 //! Types of other operators: checks the command against the project model, and provides the CRD that tests
 //! install.
 //!
-//! [`crate::manifests::external`] reads the CRD file. Pure, except for [`read`].
+//! [`crate::import::external`] reads the CRD file. Without a Rust type, kbr makes one from the CRD, as `kbr import crd`
+//! does. Pure, except for [`read`].
 
 pub mod error;
 
 use std::path::Path;
+
+use serde_json::Value;
 
 use crate::cli::ExternalArgs;
 use crate::commands::beside::check_beside;
 use crate::commands::create_api::error::ApiError;
 use crate::commands::error::{Error, Result};
 use crate::commands::wanted::create;
+use crate::import::documents;
+use crate::import::external::{self, Absent, ExternalCrd};
+use crate::import::hints::Hints;
+use crate::import::types::{self, Imported};
 use crate::layout::Place;
-use crate::manifests::external::{self, Absent, ExternalCrd};
+use crate::manifests::json::{list_of, text_of};
 use crate::names::{Group, Kind, Version};
 use crate::plan::Change;
 use crate::project::{External, Gvk, Origin, Policies, Project, Resource};
-use crate::{tree, yaml};
+use crate::tree::{self, Given};
+use crate::{scaffold, yaml};
 use error::ExternalError;
 
 /// The requested type, from PROJECT or as a new one.
@@ -57,12 +65,12 @@ pub fn find(
         resource: resource.cloned(),
         ..Found::default()
     };
-    let Some(path) = &args.external_api_path else {
+    if !args.is_given() {
         return Ok(found(match project.api(group, version, kind) {
             Some(_) => None,
             None => project.external(group, version, kind),
         }));
-    };
+    }
     let Some(group) = group else {
         return Err(ExternalError::NoGroup { kind: kind.clone() }.into());
     };
@@ -83,11 +91,39 @@ pub fn find(
             None => Err(ExternalError::NoCrd { gvk }.into()),
         };
     };
-    let crd = look_up(gvk, args, text)?;
-    let new = Resource {
+    let crd = look_up(&gvk, args, text)?;
+    let made = match args.external_api_path {
+        Some(_) => None,
+        None => Some(make(&gvk, args, text)?),
+    };
+    let new = new_resource(group, version, kind, args, &crd)?;
+    if project.namespaced && crd.is_cluster_scoped {
+        return Err(ApiError::CoreScope { kind: kind.clone() }.into());
+    }
+    check_beside(project, &new)?;
+    let resource = existing.cloned().unwrap_or(new);
+    let mut found = with_files(project, resource, crd, force);
+    if let (Some((types, warnings)), Some(resource)) = (made, &found.resource) {
+        let [.., path] = Place::of(project, resource).external_types();
+        let types = scaffold::with_license(project, types);
+        found.changes.push(create(path, types, force));
+        found.warnings.extend(warnings);
+    }
+    Ok(found)
+}
+
+/// The type as PROJECT will list it, without anything that uses it.
+fn new_resource(
+    group: &Group,
+    version: &Version,
+    kind: &Kind,
+    args: &ExternalArgs,
+    crd: &ExternalCrd,
+) -> Result<Resource> {
+    Ok(Resource {
         origin: Origin::External(External {
-            domain: domain.cloned(),
-            path: path.clone(),
+            domain: args.external_api_domain.clone(),
+            path: args.external_api_path.clone(),
             module: args.external_api_module.clone(),
             is_cluster_scoped: crd.is_cluster_scoped,
         }),
@@ -101,13 +137,7 @@ pub fn find(
         policies: Policies::default(),
         version: version.clone(),
         webhooks: None,
-    };
-    if project.namespaced && crd.is_cluster_scoped {
-        return Err(ApiError::CoreScope { kind: kind.clone() }.into());
-    }
-    check_beside(project, &new)?;
-    let resource = existing.cloned().unwrap_or(new);
-    Ok(with_files(project, resource, crd, force))
+    })
 }
 
 /// Refuses options that contradict what PROJECT says about the type.
@@ -118,14 +148,14 @@ fn check_same(existing: &Resource, args: &ExternalArgs) -> Result<()> {
         Origin::Core(_) => ExternalError::IsCore { gvk },
         Origin::External(known) => {
             let module = args.external_api_module.as_ref();
-            let is_same = args.external_api_path.as_ref() == Some(&known.path)
+            let is_same = args.external_api_path == known.path
                 && module.is_none_or(|typed| known.module.as_ref() == Some(typed));
             if is_same {
                 return Ok(());
             }
             ExternalError::Differs {
                 gvk: gvk.to_string(),
-                path: known.path.clone(),
+                path: existing.foreign_path().unwrap_or_default(),
                 module: known.module.clone(),
             }
         }
@@ -134,7 +164,7 @@ fn check_same(existing: &Resource, args: &ExternalArgs) -> Result<()> {
 }
 
 /// Finds the CRD of the type in the file.
-fn look_up(gvk: Gvk, args: &ExternalArgs, text: &str) -> Result<ExternalCrd> {
+fn look_up(gvk: &Gvk, args: &ExternalArgs, text: &str) -> Result<ExternalCrd> {
     let file = args.external_api_crd.clone().unwrap_or_default();
     let (version, kind) = (gvk.version.as_str(), gvk.kind.as_str());
     let found = external::find(text, &gvk.group, version, kind);
@@ -153,6 +183,44 @@ fn look_up(gvk: Gvk, args: &ExternalArgs, text: &str) -> Result<ExternalCrd> {
         },
     };
     Err(error.into())
+}
+
+/// The module with the type, from its CRD, and what the type does not say. The file may have the CRDs of other types, and
+/// the CRD other versions.
+fn make(gvk: &Gvk, args: &ExternalArgs, text: &str) -> Result<(String, Vec<String>)> {
+    let file = args.external_api_crd.as_deref().unwrap_or(Path::new(""));
+    let path = file.display().to_string();
+    let given = Given {
+        path: path.clone(),
+        is_folder: false,
+        files: vec![(path, Some(text.to_owned()))],
+    };
+    let documents = documents::read(&[given]).map_err(Error::several)?;
+    let is_it = |crd: &Value| {
+        text_of(crd, "/spec/group") == gvk.group
+            && text_of(crd, "/spec/names/kind") == gvk.kind.as_str()
+    };
+    let mut crds = documents.crds.into_iter().map(|it| it.crd);
+    let mut crd = crds.find(is_it).unwrap_or_default();
+    let versions = list_of(&crd, "/spec/versions").iter();
+    let version: Vec<Value> = versions
+        .filter(|it| it["name"] == gvk.version.as_str())
+        .cloned()
+        .collect();
+    crd["spec"]["versions"] = version.into();
+    // What the other operator does with its versions and lists does not matter here.
+    if let Some(spec) = crd["spec"].as_object_mut() {
+        spec.remove("conversion");
+    }
+    if let Some(names) = crd["spec"]["names"].as_object_mut() {
+        names.remove("listKind");
+    }
+    let import = types::types(&[&crd], &Hints::new());
+    let types: Option<Imported> = import.kinds.into_iter().next();
+    Ok((
+        types.map(|it| it.types).unwrap_or_default(),
+        import.warnings,
+    ))
 }
 
 /// The type, with its CRD and a sample object for the tests.

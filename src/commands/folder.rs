@@ -3,7 +3,7 @@
 pub mod error;
 
 use std::fs;
-use std::path::Path;
+use std::path::{Component, Path};
 
 use semver::Version;
 
@@ -119,6 +119,28 @@ pub fn from_here(root: &Path, command: &str) -> String {
         return command.to_owned();
     }
     format!("cd {} && {command}", shell_word(root))
+}
+
+/// A folder that exists, as it is typed in `root`, which need not exist yet.
+pub fn seen_from(root: &Path, folder: &Path) -> String {
+    let real = |path: &Path| {
+        let path = std::path::absolute(path).ok()?;
+        let existing = path.ancestors().find(|it| it.exists())?;
+        let below = path.strip_prefix(existing).ok()?;
+        Some(fs::canonicalize(existing).ok()?.join(below))
+    };
+    let relative = || {
+        let (to, from) = (real(folder)?, real(root)?);
+        let both = to.components().zip(from.components());
+        let shared = both.take_while(|(a, b)| a == b).count();
+        let up = from.components().skip(shared).map(|_| Component::ParentDir);
+        Some(up.chain(to.components().skip(shared)).collect())
+    };
+    let relative = match folder.is_absolute() {
+        true => None,
+        false => relative(),
+    };
+    shell_word(&relative.unwrap_or_else(|| folder.to_owned()))
 }
 
 /// A path as one word for a shell, quoted if necessary.

@@ -76,10 +76,10 @@ impl Renamed {
             *text = words.in_code(text, types.contains(path));
         }
         let rendered = pairs.iter().filter_map(|(old, new)| {
-            let old_text = old.text(before)?;
+            let old_text = old.modelled(before)?;
             Some([
                 (old.path.clone(), old_text),
-                (new.path.clone(), new.text(after)?),
+                (new.path.clone(), new.modelled(after)?),
             ])
         });
         let mut places = Vec::new();

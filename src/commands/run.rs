@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use crate::apply::{self, Typed};
-use crate::cli::{Cli, Command, InitArgs, Mode};
+use crate::cli::{Cli, Command, Import, ImportProjectArgs, InitArgs, Mode};
 use crate::commands::error::{Error, Result};
 use crate::commands::folder::error::FolderError;
 use crate::commands::folder::{self, from_here};
@@ -36,10 +36,13 @@ impl<'a> Run<'a> {
             return Err(FolderError::NoFolder { dir }.into());
         }
         let root = match &cli.command {
-            Command::Init(InitArgs { dir: Some(dir), .. }) if folder == Path::new(".") => {
-                dir.clone()
+            Command::Init(InitArgs { dir: Some(dir), .. })
+            | Command::Import(Import::Project(ImportProjectArgs { dir: Some(dir), .. })) => {
+                match folder == Path::new(".") {
+                    true => dir.clone(),
+                    false => folder.join(dir),
+                }
             }
-            Command::Init(InitArgs { dir: Some(dir), .. }) => folder.join(dir),
             _ => folder.to_owned(),
         };
         let is_refused_again = !matches!(

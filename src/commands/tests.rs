@@ -8,9 +8,11 @@ use super::folder::read;
 use super::run::resolve;
 use super::*;
 use crate::cli::{ExternalArgs, Output};
+use crate::import::documents;
 use crate::names::objects;
 use crate::plan::{Change, Plan};
 use crate::report::Problem;
+use crate::tree::Given;
 
 /// The plan of a command for a project's files; `None` if the command does not plan.
 pub fn planned(cli: Cli, tree: &Tree) -> Option<Result<Plan>> {
@@ -18,7 +20,17 @@ pub fn planned(cli: Cli, tree: &Tree) -> Option<Result<Plan>> {
     Some(wanted.and_then(|wanted| resolve(wanted.changes, wanted.project, tree)))
 }
 
+/// A file of the tree as one that is given.
+fn given_of(tree: &Tree, path: &str) -> Given {
+    Given {
+        path: path.to_owned(),
+        is_folder: false,
+        files: vec![(path.to_owned(), tree.text(path).map(str::to_owned))],
+    }
+}
+
 /// The changes that a command wants; for `manifests`, only those from markers.
+#[allow(clippy::too_many_lines, reason = "one arm for each command")]
 fn wanted(cli: Cli, tree: &Tree) -> Option<Result<Wanted>> {
     // With JSON, kbr asks no questions.
     let report = Report::new(&Cli {
@@ -79,9 +91,17 @@ fn wanted(cli: Cli, tree: &Tree) -> Option<Result<Wanted>> {
         Command::Bundle(args) => project().and_then(|project| {
             Ok(bundle::plan(project, &args, false, tree, &|_, _| None)?.wanted)
         }),
-        Command::Envtest(_)
+        // Files that are given are files of the project.
+        Command::Import(Import::Crd(args)) => project().and_then(|project| {
+            let given: Vec<Given> = args.paths.iter().map(|path| given_of(tree, path)).collect();
+            let documents = documents::read(&given).map_err(Error::several)?;
+            import_crd::plan(project, &args, &documents)
+        }),
+        Command::Dev(_)
+        | Command::Envtest(_)
         | Command::Completion { .. }
         | Command::Man { .. }
+        | Command::Import(_)
         | Command::Help { .. }
         | Command::Version => {
             return None;

@@ -2,8 +2,8 @@
 
 use crate::cli::OptionalGroup;
 use crate::commands::error::{Error, Result};
-use crate::names::{Group, Kind, Plural, Version, pluralize};
-use crate::project::{CoreType, Resource};
+use crate::names::{Domain, Group, Kind, NameError, Plural, Version, pluralize};
+use crate::project::{CoreType, Project, Resource};
 
 /// The group that was typed; none for the domain itself.
 pub fn group(typed: &Option<OptionalGroup>) -> Option<&Group> {
@@ -54,5 +54,20 @@ pub fn options(group: Option<&Group>, version: &Version) -> String {
     match group {
         Some(group) => format!("--group {group} --version {version}"),
         None => format!("--version {version}"),
+    }
+}
+
+/// A group as PROJECT has it: what is before the domain, and the domain.
+pub fn halves(project: &Project, group: &str) -> Result<(Option<Group>, Domain), NameError> {
+    let own = project.domain.as_str();
+    if group == own {
+        return Ok((None, project.domain.clone()));
+    }
+    if let Some(before) = group.strip_suffix(own).and_then(|it| it.strip_suffix('.')) {
+        return Ok((Some(before.parse()?), project.domain.clone()));
+    }
+    match group.split_once('.') {
+        Some((group, domain)) => Ok((Some(group.parse()?), domain.parse()?)),
+        None => Ok((None, group.parse()?)),
     }
 }

@@ -91,7 +91,10 @@ pub fn crdgen(project: &Project, tree: &Tree, next: &'static str) -> Option<Want
 fn declared(tree: &Tree) -> (Vec<Declared>, Vec<Remark>) {
     let [api, _] = layout::SOURCES;
     let files = tree.files();
-    let sources = files.filter(|(path, _)| path.starts_with(api) && path.ends_with(".rs"));
+    // The types of other operators make no CRDs, and may have the names of the project's own.
+    let others = format!("{}/", layout::EXTERNAL_TYPES.trim_end_matches(".rs"));
+    let is_own = |path: &str| path.starts_with(api) && !path.starts_with(&others);
+    let sources = files.filter(|(path, _)| is_own(path) && path.ends_with(".rs"));
     let (types, remarks): (Vec<_>, Vec<_>) =
         sources.map(|(path, text)| source::scan(path, text)).unzip();
     let (types, mut remarks) = (types.concat(), remarks.concat());

@@ -48,7 +48,7 @@ impl<'a> Unneeded<'a> {
         };
         for Part { path, what } in scaffold::without(scaffold::of(before), &scaffold::of(after)) {
             match what {
-                What::File(_) | What::Given => drop(unneeded.files.insert(path)),
+                What::File(_) | What::Given(_) => drop(unneeded.files.insert(path)),
                 What::Line { marker, fragment } => unneeded.lines.push(InsertedLine {
                     path,
                     marker,

@@ -272,7 +272,7 @@ impl<'a> Update<'a> {
     /// Removes what is no longer emitted.
     fn take_away(&mut self, fresh: &BTreeMap<String, String>) {
         let parts = scaffold::of(&self.project).into_iter();
-        let given = parts.filter(|part| matches!(part.what, What::Given));
+        let given = parts.filter(|part| matches!(part.what, What::Given(_)));
         let given: BTreeSet<String> = given.map(|part| part.path).collect();
         // `kbr bundle` and `kbr chart` keep their files up to date.
         let is_emitted = |path: &str| {

@@ -225,13 +225,13 @@ mod tests {
             )
         };
         let versions = [
-            "v1.36.9",
-            "v1.36.10",
-            "v1.36.11-rc.0",
+            "v1.37.9",
+            "v1.37.10",
+            "v1.37.11-rc.0",
             "v1.37.0-beta.0",
             "v1.35.0",
         ];
-        let elsewhere = archive("v1.36.12").replace("linux", "darwin");
+        let elsewhere = archive("v1.37.12").replace("linux", "darwin");
         let text = "releases:\n".to_owned() + &versions.map(archive).concat() + &elsewhere;
         let index = Index::parse("URL", text.as_bytes()).expect("an index");
         let linux = Platform {
@@ -245,31 +245,31 @@ mod tests {
                 .map_err(|error| error.to_string())
         };
         assert_eq!(
-            find("1.36", &linux),
-            Ok("https://example.com/v1.36.10".to_owned())
+            find("1.37", &linux),
+            Ok("https://example.com/v1.37.10".to_owned())
         );
         assert_eq!(
-            find("1.36.9", &linux),
-            Ok("https://example.com/v1.36.9".to_owned())
+            find("1.37.9", &linux),
+            Ok("https://example.com/v1.37.9".to_owned())
         );
         for (selector, platform, text) in [
             (
+                "1.38",
+                &linux,
+                "the index `URL` has no Kubernetes 1.38; it has no release of 1.38",
+            ),
+            (
+                "1.37.1",
+                &linux,
+                "the index `URL` has no Kubernetes 1.37.1; its releases of 1.37: 1.37.9, 1.37.10, 1.37.12",
+            ),
+            (
                 "1.37",
-                &linux,
-                "the index `URL` has no Kubernetes 1.37; it has no release of 1.37",
-            ),
-            (
-                "1.36.1",
-                &linux,
-                "the index `URL` has no Kubernetes 1.36.1; its releases of 1.36: 1.36.9, 1.36.10, 1.36.12",
-            ),
-            (
-                "1.36",
                 &Platform {
                     os: "plan9",
                     arch: "mips",
                 },
-                "the index `URL` has no archive of Kubernetes 1.36.12 for plan9-mips",
+                "the index `URL` has no archive of Kubernetes 1.37.12 for plan9-mips",
             ),
         ] {
             assert_eq!(find(selector, platform), Err(text.to_owned()));

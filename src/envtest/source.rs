@@ -1,8 +1,8 @@
 //! The other source: how Go builds the same binaries from the module `k8s.io/kubernetes`.
 //!
 //! That module is not a library: it takes its staging modules (`k8s.io/api`, `k8s.io/client-go`…)
-//! from its own folders, as `v0.0.0`. The same modules are also released separately, as `v0.36.2` for
-//! 1.36.2. So kbr writes a module that requires Kubernetes and each staging module, and builds
+//! from its own folders, as `v0.0.0`. The same modules are also released separately, as `v0.37.2` for
+//! 1.37.2. So kbr writes a module that requires Kubernetes and each staging module, and builds
 //! Kubernetes' commands from there. The list of staging modules and the versions of etcd and Go are
 //! read from Kubernetes' own `go.mod`. This file is pure.
 
@@ -18,8 +18,8 @@ use super::{Binary, Minor, Platform, Selector, Version};
 /// For each minor, a patch release that can be built: Go's module proxy and checksum database have it
 /// and all its staging modules. They are not queried for the newest one, since their lists have gaps.
 /// Source: `go list -mod=mod -m all` with the `go.mod` that [`Recipe::modules`] gives.
-const KNOWN: [&str; 7] = [
-    "1.30.0", "1.31.12", "1.32.0", "1.33.4", "1.34.3", "1.35.8", "1.36.2",
+const KNOWN: [&str; 8] = [
+    "1.30.0", "1.31.12", "1.32.0", "1.33.4", "1.34.3", "1.35.8", "1.36.2", "1.37.2",
 ];
 
 /// Returns the version to build where no index says which one is the newest.
@@ -240,7 +240,7 @@ mod tests {
         replace (\n\tk8s.io/api => ./staging/src/k8s.io/api\n)\n";
 
     fn recipe() -> Recipe {
-        let version = "1.36.2".parse().expect("a version");
+        let version = "1.37.2".parse().expect("a version");
         Recipe::parse(version, GO_MOD).expect("a recipe")
     }
 
@@ -249,8 +249,8 @@ mod tests {
         let [(_, kubernetes), (_, etcd)] = recipe().modules();
         assert_eq!(
             kubernetes,
-            "module kbr.example/kubernetes\n\ngo 1.26.0\n\nrequire (\n\tk8s.io/kubernetes v1.36.2\n\
-             \tk8s.io/api v0.36.2\n\tk8s.io/client-go v0.36.2\n\tk8s.io/metrics v0.36.2\n)\n"
+            "module kbr.example/kubernetes\n\ngo 1.26.0\n\nrequire (\n\tk8s.io/kubernetes v1.37.2\n\
+             \tk8s.io/api v0.37.2\n\tk8s.io/client-go v0.37.2\n\tk8s.io/metrics v0.37.2\n)\n"
         );
         assert_eq!(
             etcd,
@@ -266,8 +266,8 @@ mod tests {
         assert_eq!(
             args.join(" "),
             "build -v -mod=mod -trimpath -ldflags -s -w \
-             -X k8s.io/component-base/version.gitVersion=v1.36.2 \
-             -X k8s.io/component-base/version.gitMajor=1 -X k8s.io/component-base/version.gitMinor=36 \
+             -X k8s.io/component-base/version.gitVersion=v1.37.2 \
+             -X k8s.io/component-base/version.gitMajor=1 -X k8s.io/component-base/version.gitMinor=37 \
              -X k8s.io/component-base/version.gitTreeState=clean \
              -X k8s.io/component-base/version.buildDate=1970-01-01T00:00:00Z \
              -o out/kubectl k8s.io/kubernetes/cmd/kubectl"
@@ -277,7 +277,7 @@ mod tests {
 
     #[test]
     fn a_go_mod_of_another_form_is_refused() {
-        let version = "1.36.2".parse().expect("a version");
+        let version = "1.37.2".parse().expect("a version");
         for (cut, text) in [
             ("go 1.26.0\n", "it has no line `go`"),
             (

@@ -1,7 +1,7 @@
 //! The folder on disk: what is installed, and how it is installed and removed.
 //!
 //! ```text
-//! <data>/kubebuilder-envtest/k8s/1.36.2-linux-amd64/{etcd,kube-apiserver,kubectl}
+//! <data>/kubebuilder-envtest/k8s/1.37.2-linux-amd64/{etcd,kube-apiserver,kubectl}
 //! <data>/kubebuilder-envtest/kbr.lock
 //! <data>/kubebuilder-envtest/kbr-work-XXXXXX/    while kbr is running
 //! ```

@@ -2,7 +2,7 @@
 
 use super::{Words, fuzz};
 use crate::commands::external::tests::CRDS;
-use crate::manifests::external::find;
+use crate::import::external::find;
 
 /// Fragments of a CRD.
 static WORDS: Words = Words::new(|| {

@@ -87,9 +87,12 @@ fn is_harmless(cli: &Cli, root: &Path) -> bool {
             let text = fs::read_to_string(root.join(PROJECT_FILE)).unwrap_or_default();
             Project::parse(&text).is_ok_and(|project| project.apis().next().is_none())
         }
+        // What they read is outside of the sandbox.
         Command::Edit(_)
         | Command::Rename(_)
+        | Command::Import(_)
         | Command::Update(_)
+        | Command::Dev(_)
         | Command::Envtest(_)
         | Command::Completion { .. }
         | Command::Man { .. }

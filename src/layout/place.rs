@@ -7,7 +7,8 @@ use crate::names::ControllerName;
 use crate::project::{Project, Resource};
 
 use super::{
-    API_LIB, CONTROLLERS, EXTERNAL, LIB, POLICIES, SAMPLES, STORED, TESTS, WEBHOOKS, crd_file,
+    API_LIB, CONTROLLERS, EXTERNAL, EXTERNAL_TYPES, LIB, POLICIES, SAMPLES, STORED, TESTS,
+    WEBHOOKS, crd_file,
 };
 
 /// Longest name of an object that is also a valid label value, which is the limit in emitted validators.
@@ -208,6 +209,15 @@ impl<'a> Place<'a> {
     pub fn external_crd(&self) -> String {
         let (group, plural) = (self.resource.qualified_group(), &self.resource.plural);
         format!("{EXTERNAL}{}", crd_file(&group, plural.as_str()))
+    }
+
+    /// The modules of a type that kbr made from the CRD of another operator: of its group, of its version, and its own.
+    pub fn external_types(&self) -> [String; 3] {
+        let folder = EXTERNAL_TYPES.trim_end_matches(".rs");
+        let group = format!("{folder}/{}", self.resource.external_module());
+        let version = format!("{group}/{}", self.resource.version);
+        let types = format!("{version}/{}", self.types_module());
+        [group, version, types].map(|path| path + ".rs")
     }
 
     /// The first object that the type must always be able to read.

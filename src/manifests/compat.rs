@@ -1,8 +1,9 @@
 //! What a change of CRDs means for stored objects and for clients. Pure: documents in, changes out.
 //!
 //! Both states are compared as values: versions are matched by name, and their schemas compared field by
-//! field. Any change that is not known to be harmless counts as a break.
+//! field. Any change that is not known to be harmless counts as a break. [`normal`] first writes both in one way.
 
+mod normal;
 mod schema;
 
 use std::fmt;
@@ -35,18 +36,23 @@ impl CrdChange {
         parts.retain(|part| !part.is_empty());
         parts.join(" ")
     }
+
+    /// Where it is, for a message.
+    pub fn place(&self) -> String {
+        let mut place = format!("`{}`", self.crd);
+        if let Some(version) = &self.version {
+            place += &format!(" {version}");
+        }
+        if !self.path.is_empty() {
+            place += &format!(" `{}`", self.path);
+        }
+        place
+    }
 }
 
 impl fmt::Display for CrdChange {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "`{}`", self.crd)?;
-        if let Some(version) = &self.version {
-            write!(f, " {version}")?;
-        }
-        if !self.path.is_empty() {
-            write!(f, " `{}`", self.path)?;
-        }
-        write!(f, ": {}", self.reason)
+        write!(f, "{}: {}", self.place(), self.reason)
     }
 }
 
@@ -123,6 +129,8 @@ fn meaning(what: &str, is_break: bool) -> &'static str {
         "crd-added" => "the CRD is new",
         "crd-removed" => "the CRD is removed: deleting it from a cluster also deletes its objects",
         "deprecated" => "the version is deprecated: clients are warned",
+        "deprecation-warning" => "clients of the version are warned with another text",
+        "deprecation-removed" => "the version is no longer deprecated",
         "field-added" if is_break => "any value was allowed: values that do not fit are refused",
         "field-added" => "the field is new",
         "field-removed" if is_break => "the field is removed, and its values are lost",
@@ -156,6 +164,8 @@ fn meaning(what: &str, is_break: bool) -> &'static str {
 
 /// Everything that changed from `old` to `new`, in the order of the old documents.
 pub fn compare(old: &[Value], new: &[Value]) -> Vec<CrdChange> {
+    let normal = |crds: &[Value]| crds.iter().map(normal::crd).collect::<Vec<_>>();
+    let (old, new) = (&normal(old)[..], &normal(new)[..]);
     let mut changes = CrdChanges::default();
     let is_added = |crd: &&Value| old.iter().all(|it| name(it) != name(crd));
     for crd in old.iter().chain(new.iter().filter(is_added)) {
@@ -266,8 +276,14 @@ fn stored(old: &Value, new: &Value, is_converted: bool, changes: &mut CrdChanges
 fn version(old: &Value, new: &Value, changes: &mut CrdChanges<'_>) {
     let both = |key: &str| [old, new].map(|it| is_true(it, key));
     changes.switch("", both("served"), ["version-unserved", "version-served"]);
-    if both("deprecated") == [false, true] {
-        changes.plain(false, "", "deprecated");
+    let warnings = [old, new].map(|it| it.get("deprecationWarning"));
+    match both("deprecated") {
+        [false, true] => changes.plain(false, "", "deprecated"),
+        [true, false] => changes.plain(false, "", "deprecation-removed"),
+        [true, true] if warnings[0] != warnings[1] => {
+            changes.plain(false, "", "deprecation-warning");
+        }
+        _ => {}
     }
     if old.get("additionalPrinterColumns") != new.get("additionalPrinterColumns") {
         changes.plain(false, "", "columns");

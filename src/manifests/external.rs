@@ -1,19 +1,8 @@
-//! CRDs of other operators: what kbr needs to know about one, and an object that matches it. Pure.
+//! An object that matches the schema of a CRD that somebody else wrote. Pure.
 
 use serde_json::{Map, Value, json};
 
-use super::json::{fields_of, list_of, text_of, texts_of};
-
-/// The requested type, as found in a file.
-#[derive(Debug, PartialEq, Eq)]
-pub struct ExternalCrd {
-    /// The text of its document only.
-    pub text: String,
-    pub plural: String,
-    pub is_cluster_scoped: bool,
-    /// An object with only the fields that the schema requires.
-    pub sample: Sample,
-}
+use super::json::{fields_of, list_of, texts_of};
 
 /// An object made from a schema.
 #[derive(Debug, PartialEq, Eq)]
@@ -23,66 +12,8 @@ pub struct Sample {
     pub guessed: Vec<String>,
 }
 
-/// Why a file does not have the type.
-#[derive(Debug, PartialEq, Eq)]
-pub enum Absent {
-    /// It is not YAML, for this reason.
-    Unreadable(String),
-    /// It has these kinds, each as `GROUP KIND`.
-    NoKind(Vec<String>),
-    /// It has the kind in these versions.
-    NoVersion(Vec<String>),
-}
-
-/// The CRD of that kind among the documents of `text`.
-pub fn find(text: &str, group: &str, version: &str, kind: &str) -> Result<ExternalCrd, Absent> {
-    let mut kinds = Vec::new();
-    for document in documents(text) {
-        let parsed: Value = serde_yaml::from_str(&document)
-            .map_err(|error| Absent::Unreadable(error.to_string()))?;
-        if parsed["kind"] != "CustomResourceDefinition" {
-            continue;
-        }
-        let spec = &parsed["spec"];
-        let (its_group, its_kind) = (text_of(spec, "group"), text_of(spec, "/names/kind"));
-        if (its_group, its_kind) != (group, kind) {
-            kinds.push(format!("{its_group} {its_kind}"));
-            continue;
-        }
-        let versions = list_of(spec, "versions").iter();
-        let served = versions.filter(|it| it["served"] == true);
-        let Some(found) = served.clone().find(|it| it["name"] == version) else {
-            let names = served.map(|it| text_of(it, "name").to_owned());
-            return Err(Absent::NoVersion(names.collect()));
-        };
-        let schema = &found["schema"]["openAPIV3Schema"];
-        return Ok(ExternalCrd {
-            text: document,
-            plural: text_of(spec, "/names/plural").to_owned(),
-            is_cluster_scoped: spec["scope"] == "Cluster",
-            sample: sample(schema, &format!("{group}/{version}"), kind),
-        });
-    }
-    Err(Absent::NoKind(kinds))
-}
-
-/// The documents of a YAML stream, each with a newline at its end.
-fn documents(text: &str) -> Vec<String> {
-    let mut documents = vec![String::new()];
-    for line in text.lines() {
-        if line == "---" || line.starts_with("--- ") {
-            documents.push(String::new());
-        } else if let Some(last) = documents.last_mut() {
-            last.push_str(line);
-            last.push('\n');
-        }
-    }
-    documents.retain(|it| !it.trim().is_empty());
-    let trimmed = documents.iter().map(|it| it.trim_matches('\n'));
-    trimmed.map(|it| format!("{it}\n")).collect()
-}
-
-fn sample(schema: &Value, api_version: &str, kind: &str) -> Sample {
+/// The simplest object that a schema allows, as far as kbr can tell.
+pub fn sample(schema: &Value, api_version: &str, kind: &str) -> Sample {
     let mut maker = Maker::default();
     let mut object = json!({
         "apiVersion": api_version, "kind": kind, "metadata": { "name": "sample" },
@@ -235,58 +166,23 @@ fn number(schema: &Value) -> Value {
 mod tests {
     use super::*;
 
-    const CRDS: &str = "---
-# First.
-apiVersion: apiextensions.k8s.io/v1
-kind: CustomResourceDefinition
-spec:
-  group: example.com
-  names: {kind: Other, plural: others}
----
-apiVersion: v1
-kind: ConfigMap
----
-# Second.
-apiVersion: apiextensions.k8s.io/v1
-kind: CustomResourceDefinition
-spec:
-  group: example.com
-  names: {kind: Thing, plural: things}
-  scope: Cluster
-  versions:
-  - name: v1
-    served: true
-    schema:
-      openAPIV3Schema:
-        type: object
-        properties:
-          spec:
-            type: object
-            required: [host, kind, ports, size]
-            anyOf: [{required: [either]}, {required: [or]}]
-            properties:
-              host: {type: string, pattern: '^h$'}
-              kind: {enum: [A, B], type: string}
-              ports: {type: array, minItems: 1, items: {type: integer, minimum: 80}}
-              size: {default: 3, type: integer}
-              either: {type: string, maxLength: 2}
-              or: {type: string}
-  - name: v0
-    served: false
-";
-
-    #[test]
-    fn the_type_is_found_among_others() {
-        let found = find(CRDS, "example.com", "v1", "Thing").expect("the type");
-        assert!(found.text.starts_with("# Second.\n") && found.text.ends_with("served: false\n"));
-        assert_eq!((&*found.plural, found.is_cluster_scoped), ("things", true));
-    }
-
     #[test]
     fn a_sample_has_what_is_required_and_says_what_it_guessed() {
-        let found = find(CRDS, "example.com", "v1", "Thing").expect("the type");
+        let schema = json!({ "type": "object", "properties": { "spec": {
+            "type": "object",
+            "required": ["host", "kind", "ports", "size"],
+            "anyOf": [{ "required": ["either"] }, { "required": ["or"] }],
+            "properties": {
+                "host": { "type": "string", "pattern": "^h$" },
+                "kind": { "enum": ["A", "B"], "type": "string" },
+                "ports": { "type": "array", "minItems": 1, "items": { "type": "integer", "minimum": 80 } },
+                "size": { "default": 3, "type": "integer" },
+                "either": { "type": "string", "maxLength": 2 },
+                "or": { "type": "string" },
+            },
+        } } });
         assert_eq!(
-            found.sample,
+            sample(&schema, "example.com/v1", "Thing"),
             Sample {
                 object: json!({
                     "apiVersion": "example.com/v1",
@@ -309,35 +205,5 @@ spec:
         let mut maker = Maker::default();
         maker.value(&schema, "spec");
         assert!(maker.made <= MOST_VALUES && !maker.guessed.is_empty());
-    }
-
-    #[test]
-    fn a_missing_type_is_reported_with_those_that_exist() {
-        let find = |version, kind| find(CRDS, "example.com", version, kind).expect_err("none");
-        assert_eq!(
-            find("v0", "Thing"),
-            Absent::NoVersion(vec!["v1".to_owned()])
-        );
-        assert_eq!(
-            find("v1", "Nothing"),
-            Absent::NoKind(vec![
-                "example.com Other".to_owned(),
-                "example.com Thing".to_owned()
-            ])
-        );
-        assert!(matches!(
-            super::find("{{ if .Values }}: [", "example.com", "v1", "Thing"),
-            Err(Absent::Unreadable(_))
-        ));
-        for text in [
-            "",
-            "---\n",
-            "null",
-            "[1]",
-            "kind: CustomResourceDefinition\nspec: 3",
-        ] {
-            let absent = super::find(text, "example.com", "v1", "Thing");
-            assert!(matches!(absent, Err(Absent::NoKind(_))), "{text}");
-        }
     }
 }

@@ -34,6 +34,9 @@ pub use self::strings::OF_TIMES;
 /// The beginning of the description that kube-derive gives a kind without one.
 const DERIVED_DESCRIPTION: &str = "Auto-generated derived type for ";
 
+/// The keyword that holds alternatives with fields of their own: kube would move the fields out of them.
+pub const RESTRICTIONS: &str = "x-kbr-restrictions";
+
 /// The schema of one version of a kind, as the API server accepts it.
 #[derive(Debug)]
 pub struct Structural {
@@ -78,6 +81,30 @@ pub fn structural_schema(
         schema: Value::Object(root),
         foreign: pass.places,
     })
+}
+
+/// The finished schemas of Kubernetes' own types among the definitions of a root schema, by their names.
+pub fn kubernetes_schemas(root: &Value) -> BTreeMap<String, Value> {
+    let mut pass = Pass {
+        definitions: Definitions::of(root),
+        open: vec![place::ROOT],
+        foreign: HashMap::new(),
+        places: BTreeMap::new(),
+        refusals: Vec::new(),
+    };
+    let place = SchemaPlace::root(root).inside_foreign();
+    let names = root.get("$defs").and_then(Value::as_object);
+    let names = names.into_iter().flat_map(|all| all.keys());
+    let finished = names.filter(|name| foreign::is_foreign(name)).map(|name| {
+        let schema = pass.finish_foreign(name, &Node::default(), &place);
+        (name.clone(), Value::Object(schema.unwrap_or_default()))
+    });
+    finished.collect()
+}
+
+/// What an API server would refuse in a structural schema that somebody else wrote: its defaults, patterns and rules.
+pub fn refused_by_server(schema: &Value) -> Vec<Refusal> {
+    schema.as_object().map(server::check).unwrap_or_default()
 }
 
 /// Adds the fields that every object has, and settles the description of the kind.
@@ -131,7 +158,9 @@ impl<'a> Pass<'a> {
         let node = Node::of(schema);
         match self.finish_node(&node, place) {
             Ok(mut finished) => {
-                tidy::settle_null(&mut finished, node.nullable, place.may_be_null);
+                // schemars never writes the keyword, so the user did.
+                let may_be_null = place.may_be_null || self.says_nullable(&node);
+                tidy::settle_null(&mut finished, node.nullable, may_be_null);
                 finished.sort_keys();
                 finished
             }
@@ -239,10 +268,13 @@ impl<'a> Pass<'a> {
                     let finished = self.finish(value, &place.element(key, ".*"));
                     unit.insert(key.to_owned(), stubs.leave(finished));
                 }
-                ("anyOf" | "oneOf" | "allOf", Value::Array(members)) => {
+                ("anyOf" | "oneOf" | "allOf", Value::Array(members))
+                    if !structure::only_restrict(members) =>
+                {
                     let units = self.alternatives(members, place, stubs, &mut unit)?;
                     unit.insert(key.to_owned(), Value::Array(units));
                 }
+                (RESTRICTIONS, Value::Object(all)) => unit.extend(all.clone()),
                 ("description", _) if place.is_foreign => {}
                 _ => {
                     unit.insert(key.to_owned(), value.clone());
@@ -286,6 +318,13 @@ impl<'a> Pass<'a> {
         let definition = self.definitions.get(name).ok_or(Reason::Unresolved)?;
         self.open.push(name);
         Ok(definition)
+    }
+
+    /// Whether the field, or its type, has `"nullable": true`.
+    fn says_nullable(&self, node: &Node<'a>) -> bool {
+        let definition = node.reference.and_then(|it| self.definitions.name(it));
+        let of_type = definition.and_then(|name| self.definitions.get(name));
+        node.says_nullable() || of_type.is_some_and(|it| it.get("nullable") == Some(&json!(true)))
     }
 
     fn foreign_name(&self, node: &Node<'a>) -> Option<&'a str> {

@@ -34,8 +34,8 @@ const DEVICES: &str = "\
 const OWN_CRATES: &str = "api crdgen kbr-runtime kbr-testing";
 
 /// Names that the module of an API group cannot have: files that cargo or kbr's own tests have in the
-/// same folders, and crates that the code next to it refers to.
-const MODULES: &str = "bin kbr_runtime kbr_testing lib main manifests samples";
+/// same folders, the types of other operators, and crates that the code next to it refers to.
+const MODULES: &str = "bin external kbr_runtime kbr_testing lib main manifests samples";
 
 /// Types, traits and variants of Rust's prelude, macros with a type's name, and the one keyword
 /// that is upper camel case.

@@ -18,8 +18,9 @@ pub struct Step {
     /// The new text, or `None` for a file that is removed.
     pub after: Option<String>,
     pub outcome: Outcome,
-    /// Whether kbr rendered the whole text, and did not only edit a user's text.
-    pub(super) is_rendered: bool,
+    /// The whole text as kbr rendered it, unless it only edited a user's text; lines may have been inserted since, and
+    /// the same plan may have given the file another text.
+    pub(super) rendered: Option<String>,
     /// The old path of a file in which names change.
     pub(super) from: Option<String>,
     /// Why the new text is refused, unless the file already has it.
@@ -64,7 +65,7 @@ impl Step {
             before: before.map(str::to_owned),
             after: after.map(str::to_owned),
             outcome,
-            is_rendered: false,
+            rendered: None,
             from: None,
             refused: None,
         }
@@ -140,7 +141,7 @@ impl Step {
 
     /// Sets the whole text, as kbr renders it.
     fn render(&mut self, text: String) {
-        self.is_rendered = true;
+        self.rendered = Some(text.clone());
         self.write(text, Outcome::Updated);
     }
 

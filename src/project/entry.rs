@@ -35,7 +35,7 @@ pub(super) struct ResourceEntry {
     /// The crate that was added for an external type.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     module: Option<CrateSpec>,
-    /// The Rust path of an external type.
+    /// The Rust path of an external type; absent if kbr made the type from its CRD.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     path: Option<TypePath>,
     plural: Plural,
@@ -78,7 +78,7 @@ impl From<Resource> for ResourceEntry {
             Origin::Core(_) => entry.core = true,
             Origin::External(its) => {
                 (entry.external, entry.cluster_scoped) = (true, its.is_cluster_scoped);
-                (entry.domain, entry.path, entry.module) = (its.domain, Some(its.path), its.module);
+                (entry.domain, entry.path, entry.module) = (its.domain, its.path, its.module);
             }
         }
         entry
@@ -111,7 +111,9 @@ impl TryFrom<ResourceEntry> for Resource {
 fn origin(entry: &ResourceEntry) -> Result<Origin, String> {
     let (version, kind) = (&entry.version, &entry.kind);
     match (&entry.api, &entry.domain, &entry.group, &entry.path) {
-        (None, domain, Some(_), Some(path)) if entry.external && !entry.core => {
+        (None, domain, Some(_), path)
+            if entry.external && !entry.core && (path.is_some() || entry.module.is_none()) =>
+        {
             Ok(Origin::External(External {
                 domain: domain.clone(),
                 path: path.clone(),
@@ -120,7 +122,7 @@ fn origin(entry: &ResourceEntry) -> Result<Origin, String> {
             }))
         }
         _ if entry.external => Err(format!(
-            "`{version} {kind}` has `external: true`: it must have a `group` and a `path`, and neither `api` nor `core`"
+            "`{version} {kind}` has `external: true`: it must have a `group`, a `path` if it has a `module`, and neither `api` nor `core`"
         )),
         _ if entry.path.is_some() || entry.module.is_some() || entry.cluster_scoped => {
             Err(format!(

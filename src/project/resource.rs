@@ -9,7 +9,7 @@ use super::entry::ResourceEntry;
 use super::{CoreType, Policies, Webhooks};
 use crate::names::{
     CommandWord, ControllerName, CrateSpec, Domain, Group, ImageRef, Kind, NameError, Plural,
-    TypePath, Version,
+    TypePath, Version, group_module,
 };
 
 /// Group, version and kind: the identity of an API type.
@@ -46,7 +46,7 @@ pub struct Resource {
 /// Who defines the type of a resource.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Origin {
-    /// The project itself, in a group below its domain.
+    /// The project itself, in a group below its domain, or in that of an imported CRD.
     Own { api: Api, domain: Domain },
     /// Kubernetes, in a group without a domain.
     Core(&'static CoreType),
@@ -59,7 +59,8 @@ pub enum Origin {
 pub struct External {
     /// The domain after the group, if it was typed separately.
     pub domain: Option<Domain>,
-    pub path: TypePath,
+    /// The path of the type in another crate; absent if kbr made it from its CRD, in the project's crate `api`.
+    pub path: Option<TypePath>,
     /// The crate that kbr has added to the dependencies for the type.
     pub module: Option<CrateSpec>,
     pub is_cluster_scoped: bool,
@@ -89,6 +90,9 @@ pub struct Api {
     /// The image that its objects run, if the type was created for one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub image: Option<Image>,
+    /// Whether the type was imported from a CRD: its text follows from no template.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub imported: bool,
     pub namespaced: bool,
     /// Whether this version is the one that the API server stores.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
@@ -104,6 +108,7 @@ impl Api {
         Self {
             crd_version: "v1".to_owned(),
             image: None,
+            imported: false,
             namespaced,
             storage,
             stored_versions: Vec::new(),
@@ -172,6 +177,11 @@ impl Resource {
         self.api().is_some()
     }
 
+    /// Whether the type was imported from a CRD.
+    pub fn is_imported(&self) -> bool {
+        self.api().is_some_and(|api| api.imported)
+    }
+
     pub fn is_stored(&self) -> bool {
         self.api().is_some_and(|api| api.storage)
     }
@@ -233,8 +243,26 @@ impl Resource {
         match &self.origin {
             Origin::Own { .. } => None,
             Origin::Core(core) => Some(format!("{}::{}", core.module, self.kind)),
-            Origin::External(external) => Some(external.path.to_string()),
+            Origin::External(External {
+                path: Some(path), ..
+            }) => Some(path.to_string()),
+            Origin::External(_) => Some(format!(
+                "api::external::{}::{}::{}",
+                self.external_module(),
+                self.version,
+                self.kind
+            )),
         }
+    }
+
+    /// Whether this is a type of another operator that kbr made from its CRD.
+    pub fn is_made_from_crd(&self) -> bool {
+        self.external().is_some_and(|it| it.path.is_none())
+    }
+
+    /// The module of its group among the types of other operators, whether the project has one group or several.
+    pub fn external_module(&self) -> String {
+        group_module(&self.qualified_group(), "")
     }
 
     /// Whether PROJECT needs it: a type that the project does not define needs webhooks, policies or controllers.
@@ -257,9 +285,9 @@ impl Resource {
     pub(super) fn check(&self, project_domain: &Domain) -> Result<(), String> {
         let gvk = self.gvk();
         match &self.origin {
-            Origin::Own { domain, .. } if domain != project_domain => Err(format!(
-                "`{gvk}` is not of the project's domain `{project_domain}`"
-            )),
+            Origin::Own { api, domain } if !api.imported && domain != project_domain => Err(
+                format!("`{gvk}` is not of the project's domain `{project_domain}`"),
+            ),
             Origin::Own { api, .. } if api.crd_version != "v1" => {
                 Err(format!("`crdVersion` of `{gvk}` must be `v1`"))
             }

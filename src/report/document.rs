@@ -24,6 +24,8 @@ pub struct JsonReport {
     pub warnings: Vec<String>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub safe: Vec<String>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub back: Vec<String>,
     pub next: Vec<String>,
     pub errors: Vec<Problem>,
 }

@@ -6,7 +6,7 @@ use crate::marker::ScaffoldMarker::{
     CrdResources, DefaultResources, Exports, RbacResources, Samples,
 };
 use crate::project::{Project, Resource};
-use crate::templates::{ResourceContext, Template, all};
+use crate::templates::{GroupContext, ResourceContext, Template, all};
 
 use super::{Part, context, of_group};
 
@@ -52,6 +52,29 @@ pub fn around_type(project: &Project, resource: &Resource) -> Vec<Part> {
     parts
 }
 
+/// The modules of a type of another operator that kbr made from its CRD.
+pub fn external_types(project: &Project, resource: &Resource) -> Vec<Part> {
+    let place = Place::of(project, resource);
+    let group = GroupContext {
+        group: resource.qualified_group(),
+        what: "types".to_owned(),
+    };
+    let context = context(project, resource);
+    let [in_group, in_version, types] = place.external_types();
+    let module = place.types_module();
+    vec![
+        Part::file(layout::EXTERNAL_TYPES, &all::EXTERNAL_TYPES, &context),
+        Part::module(layout::API_LIB, "pub ", "external"),
+        Part::file(&in_group, &all::GROUP, &group),
+        Part::module(layout::EXTERNAL_TYPES, "pub ", resource.external_module()),
+        Part::file(&in_version, &all::VERSION, &context),
+        Part::module(&in_group, "pub ", &resource.version),
+        Part::module(&in_version, "", &module),
+        Part::line(&in_version, Exports, format!("pub use {module}::*;")),
+        Part::given(types),
+    ]
+}
+
 /// The files that belong only to this type; all versions of a kind share the roles.
 pub fn type_files(project: &Project, resource: &Resource) -> Vec<Part> {
     let place = Place::of(project, resource);
@@ -60,11 +83,22 @@ pub fn type_files(project: &Project, resource: &Resource) -> Vec<Part> {
         Some(_) => (all::IMAGE_TYPES, all::IMAGE_SAMPLE),
         None => (all::TYPES, all::SAMPLE),
     };
-    let mut parts = vec![
-        Part::file(place.types(), &types, &context),
-        Part::file(place.sample(), &sample, &context),
-        Part::file(place.stored_sample(), &sample, &context),
-    ];
+    let mut parts = match resource.is_imported() {
+        true => {
+            let api_version = format!("{}/{}", resource.qualified_group(), resource.version);
+            let head = format!("apiVersion: {api_version}\nkind: {}\n", resource.kind);
+            vec![
+                Part::given(place.types()),
+                Part::given_with(place.sample(), head.clone()),
+                Part::given_with(place.stored_sample(), head),
+            ]
+        }
+        false => vec![
+            Part::file(place.types(), &types, &context),
+            Part::file(place.sample(), &sample, &context),
+            Part::file(place.stored_sample(), &sample, &context),
+        ],
+    };
     parts.extend(PEOPLE.map(|(who, template)| {
         let path = format!("{}{}", layout::RBAC, place.role_file(who));
         Part::file(path, &template, &context)

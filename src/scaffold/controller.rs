@@ -4,7 +4,7 @@ use crate::layout::{self, Folder, Place};
 use crate::marker::ScaffoldMarker;
 use crate::names::ControllerName;
 use crate::project::{Project, Resource};
-use crate::templates::{ControllerContext, all};
+use crate::templates::{ControllerContext, ImportedContext, all};
 
 use super::{Part, context, of_group, of_test};
 
@@ -23,6 +23,12 @@ pub fn around_controller(
         Part::line(layout::LIB, ScaffoldMarker::Controllers, registration),
     ]);
     parts.extend(of_test(&place, resource, &module));
+    // Kubernetes' own types have no sample.
+    if resource.core_type().is_none() {
+        let sample = format!("\"{}\",", place.sample());
+        let marker = ScaffoldMarker::CrashSamples;
+        parts.push(Part::line(layout::CRASH_TEST, marker, sample));
+    }
     parts
 }
 
@@ -59,6 +65,60 @@ pub fn controller_files(
     }
     parts.push(Part::file(place.controller_test(name), &test, &context));
     parts
+}
+
+/// What a controller has of a reconciler in Go.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Imported {
+    /// The calls by which the reconciler hears of other objects.
+    pub calls: Vec<String>,
+    /// The lines of the comment of its function.
+    pub doc: Vec<String>,
+    /// The name of its function.
+    pub function: String,
+    /// Its markers.
+    pub markers: Vec<String>,
+    /// Its file.
+    pub path: String,
+}
+
+/// The reconciler and the test of a controller of a project in Go, whose logic is to be translated: path and text.
+pub fn imported_controller(
+    project: &Project,
+    resource: &Resource,
+    name: Option<&ControllerName>,
+    imported: &Imported,
+) -> Vec<(String, String)> {
+    let place = Place::of(project, resource);
+    let line = |line: &String| match line.as_str() {
+        "" => String::new(),
+        line => format!(" {line}"),
+    };
+    let context = ImportedContext {
+        controller: ControllerContext {
+            resource: context(project, resource),
+            condition: condition(resource, name),
+            module: place.controller_module(name),
+            name: place.controller_name(name),
+        },
+        calls: imported.calls.clone(),
+        doc: imported.doc.iter().map(line).collect(),
+        function: imported.function.clone(),
+        markers: imported.markers.clone(),
+        path: imported.path.clone(),
+    };
+    let parts = [
+        Part::file(place.controller(name), &all::IMPORTED_CONTROLLER, &context),
+        Part::file(
+            place.controller_test(name),
+            &all::IMPORTED_CONTROLLER_TEST,
+            &context,
+        ),
+    ];
+    let texts = parts
+        .into_iter()
+        .filter_map(|part| Some((part.path.clone(), part.text(project)?)));
+    texts.collect()
 }
 
 /// Type of the condition that a controller writes: `Ready`, or a type of its own if the kind may have

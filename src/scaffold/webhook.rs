@@ -7,7 +7,9 @@ use crate::marker::ScaffoldMarker::{DefaultPatches, DefaultReplacements, Default
 use crate::marker::{ScaffoldMarker, line_order};
 use crate::names::Version;
 use crate::project::{Admission, Certificates, Project, Resource};
-use crate::templates::{AdmissionContext, ConverterContext, ResourceContext, Template, all};
+use crate::templates::{
+    AdmissionContext, ConverterContext, ImportedConverterContext, ResourceContext, Template, all,
+};
 
 use super::{Part, context, of_group, of_test};
 
@@ -90,6 +92,37 @@ pub fn admission_files(project: &Project, resource: &Resource, admission: Admiss
 
 /// The converter with its test.
 pub fn conversion_files(project: &Project, hub: &Resource, version: &Version) -> Vec<Part> {
+    let (place, context) = conversion(project, hub, version);
+    let templates = [all::CONVERTER, all::CONVERTER_TEST];
+    files(&Place::of(project, &place), CONVERTER, templates, &context)
+}
+
+/// The converter of imported types, whose fields kbr has not scaffolded: path and text. `bases` are the required parts of
+/// hub and spoke, as JSON.
+pub fn imported_converter(
+    project: &Project,
+    hub: &Resource,
+    version: &Version,
+    bases: [&str; 2],
+) -> Option<(String, String)> {
+    let (spoke, converter) = conversion(project, hub, version);
+    let [hub_base, spoke_base] = bases.map(|base| format!("{base:?}"));
+    let context = ImportedConverterContext {
+        converter,
+        hub_base,
+        spoke_base,
+    };
+    let path = Place::of(project, &spoke).webhook(CONVERTER);
+    let part = Part::file(path, &all::IMPORTED_CONVERTER, &context);
+    Some((part.path.clone(), part.text(project)?))
+}
+
+/// The spoke, and what the templates know about the conversion.
+fn conversion(
+    project: &Project,
+    hub: &Resource,
+    version: &Version,
+) -> (Resource, ConverterContext) {
     let mut versions = [hub.version.to_string(), version.to_string()];
     versions.sort_by(|a, b| line_order(a, b));
     let both = versions.join(", ");
@@ -107,8 +140,7 @@ pub fn conversion_files(project: &Project, hub: &Resource, version: &Version) ->
         spoke_sample: spoke_place.sample_file(),
         versions: format!("{{{both}}}"),
     };
-    let templates = [all::CONVERTER, all::CONVERTER_TEST];
-    files(&spoke_place, CONVERTER, templates, &context)
+    (spoke, context)
 }
 
 fn in_version(resource: &Resource, version: &Version) -> Resource {

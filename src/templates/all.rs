@@ -6,7 +6,7 @@
 use super::Template;
 use super::contexts::{
     AdmissionContext, ControllerContext, ConverterContext, CrdgenContext, GroupContext,
-    PolicyContext, ResourceContext,
+    ImportedContext, ImportedConverterContext, PolicyContext, ResourceContext,
 };
 
 /// Declares a constant for each template: its context, its name, its path below `templates/`.
@@ -32,6 +32,7 @@ templates! {
         ADMIN_ROLE = "api/admin_role.yaml";
         CRD_KUSTOMIZATION = "api/crd_kustomization.yaml";
         EDITOR_ROLE = "api/editor_role.yaml";
+        EXTERNAL_TYPES = "api/external.rs";
         IMAGE_SAMPLE = "api/image_sample.yaml";
         IMAGE_TYPES = "api/image_types.rs";
         SAMPLE = "api/sample.yaml";
@@ -66,6 +67,10 @@ templates! {
     GroupContext {
         GROUP = "api/group.rs";
     }
+    ImportedContext {
+        IMPORTED_CONTROLLER = "api/imported_controller.rs";
+        IMPORTED_CONTROLLER_TEST = "api/imported_controller_test.rs";
+    }
     AdmissionContext {
         DEFAULTER = "webhook/defaulter.rs";
         DEFAULTER_TEST = "webhook/defaulter_test.rs";
@@ -83,5 +88,8 @@ templates! {
     ConverterContext {
         CONVERTER = "webhook/converter.rs";
         CONVERTER_TEST = "webhook/converter_test.rs";
+    }
+    ImportedConverterContext {
+        IMPORTED_CONVERTER = "webhook/imported_converter.rs";
     }
 }

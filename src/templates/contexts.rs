@@ -88,6 +88,24 @@ pub struct ControllerContext {
     pub name: String,
 }
 
+/// The variables of the templates of `api/` for controllers of a project in Go.
+#[derive(Debug, Clone, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct ImportedContext {
+    #[serde(flatten)]
+    pub controller: ControllerContext,
+    /// The calls by which the reconciler in Go hears of other objects.
+    pub calls: Vec<String>,
+    /// The comment of the function in Go, by lines, each with a space before it unless it is empty.
+    pub doc: Vec<String>,
+    /// The function in Go.
+    pub function: String,
+    /// The markers of the function in Go, without slashes.
+    pub markers: Vec<String>,
+    /// The file of the function in Go.
+    pub path: String,
+}
+
 /// The variables of `api/group.rs`.
 #[derive(Debug, Clone, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
@@ -148,6 +166,18 @@ pub struct ConverterContext {
     pub spoke_sample: String,
     /// Hub and spoke in rustfmt's order, in braces.
     pub versions: String,
+}
+
+/// The variables of the converter of imported types.
+#[derive(Debug, Clone, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct ImportedConverterContext {
+    #[serde(flatten)]
+    pub converter: ConverterContext,
+    /// What the schema of the hub requires, as JSON in a literal of Rust.
+    pub hub_base: String,
+    /// The same of the spoke.
+    pub spoke_base: String,
 }
 
 /// The variables of `api/crdgen.rs`.

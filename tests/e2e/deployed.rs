@@ -68,16 +68,26 @@ impl<'a> Deployed<'a> {
     pub fn deploy(&self, tag: &str) {
         let image = format!("IMG={}:{tag}", self.name);
         output(self.run("make").args(["deploy", &image]));
-        // The API server repairs addresses of Services that it has just given out, and says so.
-        let warnings = format!(
-            "get events -n {} --field-selector type=Warning,reason!=ClusterIPNotAllocated",
-            self.namespace()
-        );
         assert_eq!(
-            self.cluster.kubectl(&warnings),
-            "",
+            self.alarms(),
+            Vec::<String>::new(),
             "a deployment without alarming events"
         );
+    }
+
+    /// The warnings in the operator's namespace, without those that every pod or Service may have.
+    fn alarms(&self) -> Vec<String> {
+        let warnings = format!(
+            "get events -n {} --field-selector type=Warning",
+            self.namespace()
+        );
+        let events = self.cluster.json(&warnings);
+        let events = events["items"].as_array().expect("a list").iter();
+        let warnings = events.map(|event| {
+            let text = |field: &str| event[field].as_str().unwrap_or_default();
+            format!("{}: {}", text("reason"), text("message"))
+        });
+        warnings.filter(|warning| !is_usual(warning)).collect()
     }
 
     /// `make undeploy`, which leaves nothing behind.
@@ -144,6 +154,17 @@ impl<'a> Deployed<'a> {
         );
         self.cluster.kubectl(&node)
     }
+}
+
+/// Whether a warning says nothing about the operator.
+fn is_usual(warning: &str) -> bool {
+    // The API server repairs addresses of Services that it has just given out.
+    let repaired = warning.starts_with("ClusterIPNotAllocated: ");
+    // The kubelet of a busy machine starts a pod before it has read kube-root-ca.crt, and tries again.
+    let early = warning.starts_with("FailedMount: ")
+        && warning.contains("\"kube-api-access-")
+        && warning.contains("failed to sync configmap cache");
+    repaired || early
 }
 
 /// The sample of this version, as an object.

@@ -18,6 +18,7 @@ mod go_tool;
 mod helm;
 mod limits;
 mod observed;
+mod policies;
 mod reviews;
 mod versions;
 
@@ -31,7 +32,7 @@ use cluster::Cluster;
 /// A test: its name, and what it does.
 type Test = (&'static str, fn(&Cluster));
 
-const TESTS: [Test; 20] = [
+const TESTS: [Test; 22] = [
     ("example_of_cronjob", |cluster| {
         examples::run(cluster, "cronjob")
     }),
@@ -65,6 +66,7 @@ const TESTS: [Test; 20] = [
     ("a_chart_is_installed_and_changed", charts::helm),
     ("a_bundle_is_installed_as_by_olm", bundles::olm),
     ("metrics_are_scraped", observed::metrics),
+    ("policies_apply_without_managers", policies::policies),
     (
         "no_review_fails_while_certificates_are_renewed",
         versions::certificates,
@@ -73,6 +75,7 @@ const TESTS: [Test; 20] = [
         "no_review_fails_while_managers_renew_their_own_certificates",
         versions::own_certificates,
     ),
+    ("certificates_are_switched", versions::switched_certificates),
     ("no_review_fails_during_an_update", versions::update),
 ];
 

@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::thread::sleep;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use crate::cluster::{Cluster, REPOSITORY, eventually, output};
 use crate::deployed::{Deployed, sample};
@@ -79,6 +79,34 @@ pub fn own_certificates(cluster: &Cluster) {
         println!("    certificate {number}");
     }
     none_failed(reviews, 10_000);
+    deployed.undeploy();
+}
+
+/// A running operator that made its certificates itself gets those of cert-manager, and the other way round.
+pub fn switched_certificates(cluster: &Cluster) {
+    let deployed = Deployed::new(cluster, "cronjob");
+    for certificates in ["cert-manager", "self-managed"] {
+        println!("    {certificates}");
+        output(
+            deployed
+                .run("kbr")
+                .args(["edit", "--certificates", certificates]),
+        );
+        output(deployed.run("make").arg("manifests"));
+        let reviews = Reviews::start(cluster, CRONJOBS, &sample(&deployed, "v1"));
+        let begin = Instant::now();
+        output(deployed.run("make").args(["deploy", "IMG=cronjob:v1"]));
+        sleep(Duration::from_secs(30));
+        let (_, failures) = reviews.end();
+        // The API server has one CA at a time for managers of both kinds.
+        if let (Some((first, failure)), Some((last, _))) = (failures.first(), failures.last()) {
+            let (first, last) = (*first - begin, *last - begin);
+            println!("    reviews failed between {first:.1?} and {last:.1?}: {failure}");
+        }
+        let reviews = Reviews::start(cluster, CRONJOBS, &sample(&deployed, "v1"));
+        sleep(Duration::from_secs(10));
+        none_failed(reviews, 1_000);
+    }
     deployed.undeploy();
 }
 

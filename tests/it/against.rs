@@ -5,7 +5,8 @@ mod server;
 use std::process::{Command, Stdio};
 
 use crate::json::Report;
-use crate::support::{Run, Sandbox, assert_same, commit, git};
+use crate::support::{Run, Sandbox, assert_same, commit, git, said};
+use snapbox::str;
 
 /// A CRD that kbr did not write, so that no types need to be compiled.
 const CRD: &str = "config/crd/bases/example.com_things.yaml";
@@ -232,5 +233,180 @@ fn what_cannot_be_compared_is_refused() {
         let run = sandbox.kbr(LINE).failure();
         let start = format!("error: `{CRD}` cannot be read: ");
         assert!(run.stderr.starts_with(&start), "{}", run.stderr);
+    }
+}
+
+/// CRDs in files, in place of a commit.
+const FILES: &str = "manifests --check --against-crds given";
+
+#[test]
+fn crds_in_files_are_compared_in_both_directions() {
+    let sandbox = repository();
+    sandbox.write(CRD, &given(TEXT));
+    sandbox.write("given/a.yaml", &given(TEXT));
+    let run = sandbox.kbr(FILES).success();
+    assert_eq!((&*run.stdout, &*run.stderr), ("", ""), "the same API");
+
+    sandbox.edit(CRD, "maximum: 10", "maximum: 11");
+    sandbox.edit(
+        CRD,
+        "          words:",
+        "          more:\n            type: string\n          words:",
+    );
+    said(
+        &sandbox.kbr(FILES).success().stderr,
+        str![[r#"
+        Safe `things.example.com` v1 `size`: `maximum` was 10 and is 11
+        Safe `things.example.com` v1 `more`: the field is new
+        Back `things.example.com` v1 `more`: the field is removed, and its values are lost
+        Back `things.example.com` v1 `size`: `maximum` was 11 and is 10: values beyond it are refused
+
+"#]],
+    );
+    let report = Report::of(&sandbox.kbr(&format!("{FILES} --output json")).success());
+    assert_eq!([report.safe.len(), report.back.len()], [2, 2]);
+
+    sandbox.edit(
+        CRD,
+        "more:",
+        "less:\n            type: string\n          more:",
+    );
+    let together = "v1 `less`: the field is new; the same in one other place\n";
+    let stderr = sandbox.kbr(FILES).success().stderr;
+    assert!(stderr.contains(together), "{stderr}");
+    let stderr = sandbox.kbr(&format!("{FILES} --verbose")).success().stderr;
+    assert!(stderr.contains("v1 `more`: the field is new\n"), "{stderr}");
+    let report = Report::of(&sandbox.kbr(&format!("{FILES} --output json")).success());
+    assert_eq!([report.safe.len(), report.back.len()], [3, 3]);
+    sandbox.edit(CRD, "          less:\n            type: string\n", "");
+
+    // A break is not told again as the way back.
+    sandbox.edit(CRD, "enum: [a, b]", "enum: [b, c]");
+    let refused = sandbox.kbr(FILES).refused_with(1);
+    said(
+        &refused,
+        str![[r#"
+        Safe `things.example.com` v1 `size`: `maximum` was 10 and is 11
+        Safe `things.example.com` v1 `more`: the field is new
+        Safe `things.example.com` v1 `words`: the value "c" is new
+        Back `things.example.com` v1 `more`: the field is removed, and its values are lost
+        Back `things.example.com` v1 `size`: `maximum` was 11 and is 10: values beyond it are refused
+error: `things.example.com` v1 `words`: the value "a" is refused
+ help: if this is intended, add its line to `config/crd/allowed-breaks.yaml`, with the reason in place of WHY:
+       'things.example.com v1 words value-removed "a"': WHY
+
+"#]],
+    );
+    sandbox.write(
+        ALLOWED,
+        "'things.example.com v1 words value-removed \"a\"': nobody has it\nother: unused\n",
+    );
+    let run = sandbox.kbr(FILES).success();
+    assert!(
+        run.stderr.contains("refused; this is intended\n") && !run.stderr.contains("unused"),
+        "{}",
+        run.stderr
+    );
+}
+
+/// The CRD as a whole, which files must have.
+fn given(text: &str) -> String {
+    let head = "apiVersion: apiextensions.k8s.io/v1\n";
+    let names =
+        "  group: example.com\n  names: {kind: Thing, plural: things}\n  scope: Namespaced\n";
+    head.to_owned() + &text.replace("  scope: Namespaced\n", names)
+}
+
+#[test]
+fn only_crds_that_both_have_are_compared() {
+    let sandbox = repository();
+    sandbox.write(CRD, &given(TEXT));
+    let others = given(TEXT)
+        .replace("things", "others")
+        .replace("Thing", "Other");
+    sandbox.write("given/others.yaml", &others);
+    refused(
+        &sandbox,
+        FILES,
+        "error: no CRD in these files is of this project, which has `things.example.com`\n \
+         help: name files with CRDs of the same names after `--against-crds`\n",
+    );
+    sandbox.write("given/things.yaml", &given(TEXT));
+    assert_eq!(
+        sandbox.kbr(FILES).success().stderr,
+        "     Warning not in the project, and not compared: `others.example.com`\n"
+    );
+    let run = sandbox
+        .kbr("manifests --check --against-crds given/things.yaml --against-crds given/others.yaml");
+    assert!(run.success().stderr.contains("not compared"));
+}
+
+#[test]
+fn files_without_crds_are_refused() {
+    let sandbox = repository();
+    sandbox.write("empty/a.yaml", "kind: ConfigMap\n");
+    sandbox.write(
+        "old.yaml",
+        &given(TEXT).replace("k8s.io/v1\n", "k8s.io/v1beta1\n"),
+    );
+    sandbox.write(
+        "chart.yaml",
+        &format!(
+            "{{{{- if .Values.crds }}}}\n{}{{{{- end }}}}\n",
+            given(TEXT)
+        ),
+    );
+    for (path, expected) in [
+        (
+            "https://example.com/crds.yaml",
+            str![[r#"
+error: `https://example.com/crds.yaml` is a URL
+ help: kbr downloads nothing: type `curl -LO https://example.com/crds.yaml`, and then the name of the file
+
+"#]],
+        ),
+        (
+            "nowhere",
+            str![[r#"
+error: could not read `./nowhere`: No such file or directory (os error 2)
+
+"#]],
+        ),
+        (
+            "empty",
+            str![[r#"
+error: `empty` has no CustomResourceDefinition, only 1 ConfigMap
+ help: name files or folders with CRDs, such as `config/crd/bases`, or what `kubectl get crd NAME -o yaml` prints
+
+"#]],
+        ),
+        (
+            "old.yaml",
+            str![[r#"
+error: `old.yaml:1`: things.example.com: is of the version `apiextensions.k8s.io/v1beta1`, and only `apiextensions.k8s.io/v1` can be read
+ help: Kubernetes removed it in 1.22; on a cluster that has the CRD, `kubectl get crd NAME -o yaml` prints it as v1
+
+"#]],
+        ),
+        (
+            "chart.yaml",
+            str![[r#"
+error: `chart.yaml:1` is a Helm template, not YAML: `{{` has no meaning there
+ help: render the chart, and name the result: `helm template CHART --include-crds > crds.yaml`
+
+"#]],
+        ),
+    ] {
+        let before = sandbox.tree();
+        sandbox
+            .kbr(&format!("manifests --check --against-crds {path}"))
+            .refused(1, expected);
+        assert_same(&before, &sandbox.tree());
+    }
+    for line in [
+        "manifests --against-crds given",
+        "manifests --check --against main --against-crds given",
+    ] {
+        assert_eq!(sandbox.kbr(line).code(), Some(2), "{line}");
     }
 }

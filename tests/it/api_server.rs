@@ -155,11 +155,13 @@ impl ApiServer {
             .expect("a response");
         let warnings = answer.headers().get_all("Warning").iter();
         let warnings = warnings.map(|text| String::from_utf8_lossy(text.as_bytes()).into_owned());
+        let warnings = warnings.collect();
+        let text = answer.body_mut().read_to_string().expect("a text");
         Answer {
             status: answer.status().as_u16(),
-            warnings: warnings.collect(),
-            body: serde_json::from_str(&answer.body_mut().read_to_string().expect("a text"))
-                .expect("JSON"),
+            warnings,
+            // Paths that the API server does not serve are answered with plain text.
+            body: serde_json::from_str(&text).unwrap_or(Value::String(text)),
         }
     }
 

@@ -49,6 +49,7 @@ fn the_first_api_is_wired_in_everywhere() {
             "config/rbac/kustomization.yaml",
             "src/controller.rs",
             "src/lib.rs",
+            "tests/crash.rs",
             "tests/it/main.rs",
             "PROJECT",
         ]
@@ -69,6 +70,10 @@ fn the_first_api_is_wired_in_everywhere() {
     holds("api/src/v1.rs", "pub use cronjob_types::*;");
     holds("src/controller.rs", "pub mod cronjob_controller;");
     holds("src/lib.rs", "controller::cronjob_controller::register,");
+    holds(
+        "tests/crash.rs",
+        "\"config/samples/batch_v1_cronjob.yaml\",",
+    );
     holds("tests/it/main.rs", "mod cronjob_controller;");
     holds("tests/it/main.rs", "mod samples;");
     holds("config/default/kustomization.yaml", "- ../crd");

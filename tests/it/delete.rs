@@ -59,6 +59,7 @@ fn the_status_lists_what_was_deleted() {
             "Edited src/controller.rs",
             "Removed src/controller/foo_controller.rs",
             "Edited src/lib.rs",
+            "Edited tests/crash.rs",
             "Removed tests/it/foo_controller.rs",
             "Edited tests/it/main.rs",
             "Updated PROJECT",

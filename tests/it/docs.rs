@@ -138,7 +138,7 @@ fn the_guide_and_the_emitted_readme_list_every_scaffold_marker() {
             );
         }
     }
-    assert_eq!(markers.len(), 13);
+    assert_eq!(markers.len(), 14);
     for marker in markers {
         assert!(
             chapter.contains(&format!("`{marker}`")),

@@ -192,11 +192,11 @@ const BUILDS: &str = "echo \"$GOFLAGS $GOOS-$GOARCH $CGO_ENABLED\" > \"$GOPATH.e
 
 #[test]
 fn a_version_is_installed_listed_found_and_removed() {
-    let (user, server) = (User::new(), serve("1.36.3"));
+    let (user, server) = (User::new(), serve("1.37.3"));
     let url = server.url();
     let run = user.kbr(&use_from(&server, "")).success();
     assert_eq!(run.stdout, "");
-    let folder = format!("DATA/kubebuilder-envtest/k8s/1.36.3-{}", platform());
+    let folder = format!("DATA/kubebuilder-envtest/k8s/1.37.3-{}", platform());
     assert_eq!(
         run.status(),
         [
@@ -206,16 +206,16 @@ fn a_version_is_installed_listed_found_and_removed() {
             "Next export KUBEBUILDER_ASSETS=\"$(kbr envtest path)\"".to_owned(),
         ]
     );
-    user.has("1.36.3", &SERVER.map(|name| (name, "1.36.3")));
-    let etcd = Command::new(user.folder("1.36.3").join("etcd"))
+    user.has("1.37.3", &SERVER.map(|name| (name, "1.37.3")));
+    let etcd = Command::new(user.folder("1.37.3").join("etcd"))
         .output()
         .expect("etcd");
-    assert_eq!(etcd.stdout, b"etcd v1.36.3\n");
+    assert_eq!(etcd.stdout, b"etcd v1.37.3\n");
 
     // From here on the server is stopped.
     let stopped = use_from(&server, "");
     drop(server);
-    for line in [&*stopped, "use", "use v1.36.x", "use --from-source"] {
+    for line in [&*stopped, "use", "use v1.37.x", "use --from-source"] {
         let run = user.kbr(line).success();
         assert_eq!(
             run.status(),
@@ -225,14 +225,14 @@ fn a_version_is_installed_listed_found_and_removed() {
             ]
         );
     }
-    let run = user.kbr("use 1.36.3").success();
+    let run = user.kbr("use 1.37.3").success();
     assert!(
         run.stderr
-            .ends_with("export KUBEBUILDER_ASSETS=\"$(kbr envtest path 1.36.3)\"\n")
+            .ends_with("export KUBEBUILDER_ASSETS=\"$(kbr envtest path 1.37.3)\"\n")
     );
 
-    let installed = user.folder("1.36.3").display().to_string();
-    for line in ["path", "path 1.36", "path v1.36.3"] {
+    let installed = user.folder("1.37.3").display().to_string();
+    for line in ["path", "path 1.37", "path v1.37.3"] {
         let run = user.kbr(line).success();
         assert_eq!(
             (run.stdout, run.stderr),
@@ -244,7 +244,7 @@ fn a_version_is_installed_listed_found_and_removed() {
         (list.stdout, list.stderr),
         (
             format!(
-                "1.36.3-{}  etcd,kube-apiserver,kubectl  {installed}\n",
+                "1.37.3-{}  etcd,kube-apiserver,kubectl  {installed}\n",
                 platform()
             ),
             String::new()
@@ -275,15 +275,15 @@ fn a_version_is_installed_listed_found_and_removed() {
 #[test]
 fn a_minor_selects_its_newest_complete_patch_release() {
     let user = User::new();
-    user.install("1.36.9", &SERVER);
-    user.install("1.36.10", &SERVER);
-    user.install("1.36.11", &["etcd"]);
+    user.install("1.37.9", &SERVER);
+    user.install("1.37.10", &SERVER);
+    user.install("1.37.11", &["etcd"]);
     user.install("1.35.1", &SERVER);
     let path = |version: &str| user.kbr(&format!("path {version}")).success().stdout;
-    assert_eq!(path(""), format!("{}\n", user.folder("1.36.10").display()));
+    assert_eq!(path(""), format!("{}\n", user.folder("1.37.10").display()));
     assert_eq!(
-        path("1.36.9"),
-        format!("{}\n", user.folder("1.36.9").display())
+        path("1.37.9"),
+        format!("{}\n", user.folder("1.37.9").display())
     );
     assert_eq!(
         path("1.35"),
@@ -291,7 +291,7 @@ fn a_minor_selects_its_newest_complete_patch_release() {
     );
 
     // Folders for another platform, or that are not a version, do not belong to this kbr.
-    fs::create_dir(user.cache().join("k8s/1.36.12-plan9-mips")).expect("a folder");
+    fs::create_dir(user.cache().join("k8s/1.37.12-plan9-mips")).expect("a folder");
     fs::create_dir(user.cache().join("k8s/other")).expect("a folder");
     let list = user.kbr("list").success().stdout;
     let columns: Vec<&str> = list
@@ -302,20 +302,20 @@ fn a_minor_selects_its_newest_complete_patch_release() {
     assert_eq!(
         columns,
         [
-            "1.36.12-plan9-mips  nothing (incomplete)".to_owned(),
-            format!("1.36.11-{here}  etcd (incomplete)"),
-            format!("1.36.10-{here}  etcd,kube-apiserver,kubectl"),
-            format!("1.36.9-{here}  etcd,kube-apiserver,kubectl"),
+            "1.37.12-plan9-mips  nothing (incomplete)".to_owned(),
+            format!("1.37.11-{here}  etcd (incomplete)"),
+            format!("1.37.10-{here}  etcd,kube-apiserver,kubectl"),
+            format!("1.37.9-{here}  etcd,kube-apiserver,kubectl"),
             format!("1.35.1-{here}  etcd,kube-apiserver,kubectl"),
         ]
     );
-    user.kbr("clean 1.36").success();
+    user.kbr("clean 1.37").success();
     let left = names(&user.cache().join("k8s"));
     assert_eq!(
         left,
         [
             format!("1.35.1-{here}"),
-            "1.36.12-plan9-mips".to_owned(),
+            "1.37.12-plan9-mips".to_owned(),
             "other".to_owned()
         ]
     );
@@ -323,34 +323,34 @@ fn a_minor_selects_its_newest_complete_patch_release() {
 
 #[test]
 fn only_missing_binaries_are_added() {
-    let (user, server) = (User::new(), serve("1.36.3"));
-    user.install("1.36.3", &["kubectl"]);
+    let (user, server) = (User::new(), serve("1.37.3"));
+    user.install("1.37.3", &["kubectl"]);
     // As setup-envtest leaves its folders.
-    let folder = user.folder("1.36.3");
+    let folder = user.folder("1.37.3");
     fs::set_permissions(&folder, fs::Permissions::from_mode(0o555)).expect("the mode");
-    let run = user.kbr(&use_from(&server, "1.36.3")).success();
+    let run = user.kbr(&use_from(&server, "1.37.3")).success();
     assert_eq!(
         run.status()[2],
-        format!("Updated DATA/kubebuilder-envtest/k8s/1.36.3-{}", platform())
+        format!("Updated DATA/kubebuilder-envtest/k8s/1.37.3-{}", platform())
     );
     let files = [
-        ("etcd", "1.36.3"),
-        ("kube-apiserver", "1.36.3"),
+        ("etcd", "1.37.3"),
+        ("kube-apiserver", "1.37.3"),
         ("kubectl", "0"),
     ];
-    user.has("1.36.3", &files);
+    user.has("1.37.3", &files);
     let mode = fs::metadata(&folder)
         .expect("the folder")
         .permissions()
         .mode();
     assert_eq!(mode & 0o777, 0o555);
-    user.kbr("clean 1.36.3").success();
+    user.kbr("clean 1.37.3").success();
     assert!(!folder.exists());
 }
 
 #[test]
 fn the_controller_manager_comes_from_source() {
-    let (user, server) = (User::new(), serve("1.36.3"));
+    let (user, server) = (User::new(), serve("1.37.3"));
     let path = with_go(&user, "1.26.0", "local", BUILDS);
     let mut command = user.command(&use_from(&server, "--with-controller-manager"));
     command
@@ -358,27 +358,27 @@ fn the_controller_manager_comes_from_source() {
         .env("GOFLAGS", "-mod=vendor")
         .env("GOOS", "plan9");
     let run = user.run(command).success();
-    let folder = format!("DATA/kubebuilder-envtest/k8s/1.36.3-{}", platform());
+    let folder = format!("DATA/kubebuilder-envtest/k8s/1.37.3-{}", platform());
     assert_eq!(
         run.status()[2..],
         [
             format!("Created {folder}"),
-            "Building kube-controller-manager of Kubernetes 1.36.3 from source: about 5 minutes on \
+            "Building kube-controller-manager of Kubernetes 1.37.3 from source: about 5 minutes on \
              two cores, and 5 GB in DATA/kubebuilder-envtest/WORK until it is done"
                 .to_owned(),
-            "Fetching k8s.io/kubernetes@v1.36.3".to_owned(),
-            "Building kube-controller-manager v1.36.3 (1 of 1)".to_owned(),
+            "Fetching k8s.io/kubernetes@v1.37.3".to_owned(),
+            "Building kube-controller-manager v1.37.3 (1 of 1)".to_owned(),
             format!("Updated {folder}"),
             "Next export KUBEBUILDER_ASSETS=\"$(kbr envtest path)\"".to_owned(),
         ]
     );
     let files = [
-        ("etcd", "1.36.3"),
-        ("kube-apiserver", "1.36.3"),
+        ("etcd", "1.37.3"),
+        ("kube-apiserver", "1.37.3"),
         ("kube-controller-manager", "9"),
-        ("kubectl", "1.36.3"),
+        ("kubectl", "1.37.3"),
     ];
-    user.has("1.36.3", &files);
+    user.has("1.37.3", &files);
     assert_eq!(server.requests(), ["/index.yaml", "/archive"]);
     user.kbr("use --with-controller-manager").success();
 }
@@ -424,7 +424,7 @@ fn a_download_out_of_reach_is_built_from_source() {
 
 #[test]
 fn only_one_of_several_at_once_downloads() {
-    let (user, server) = (User::new(), serve("1.36.3"));
+    let (user, server) = (User::new(), serve("1.37.3"));
     let start = || -> Child { user.command(&use_from(&server, "")).spawn().expect("kbr") };
     let children: Vec<Child> = (0..4).map(|_| start()).collect();
     for child in children {
@@ -432,7 +432,7 @@ fn only_one_of_several_at_once_downloads() {
         run.success();
     }
     assert_eq!(server.requests(), ["/index.yaml", "/archive"]);
-    user.has("1.36.3", &SERVER.map(|name| (name, "1.36.3")));
+    user.has("1.37.3", &SERVER.map(|name| (name, "1.37.3")));
 }
 
 #[test]
@@ -458,7 +458,7 @@ fn a_second_kbr_says_that_it_waits() {
 
 #[test]
 fn the_next_kbr_removes_what_a_killed_one_left() {
-    let whole = archive("1.36.3", &SERVER);
+    let whole = archive("1.37.3", &SERVER);
     let hash = sha512(&whole);
     let half = Answer {
         length: whole.len(),
@@ -466,7 +466,7 @@ fn the_next_kbr_removes_what_a_killed_one_left() {
         hangs: true,
         ..Answer::status(200)
     };
-    let (user, slow) = (User::new(), serve_answer("1.36.3", &hash, half));
+    let (user, slow) = (User::new(), serve_answer("1.37.3", &hash, half));
     let left = || {
         let mut left = names(&user.cache());
         left.retain(|name| name.starts_with("kbr-work-"));
@@ -482,9 +482,9 @@ fn the_next_kbr_removes_what_a_killed_one_left() {
         child.kill().expect("kbr is killed");
         child.wait().expect("kbr ends");
         assert_eq!(left().len(), 1);
-        assert!(!user.folder("1.36.3").exists());
+        assert!(!user.folder("1.37.3").exists());
 
-        let server = serve("1.36.3");
+        let server = serve("1.37.3");
         let line = if next == "use" {
             use_from(&server, "")
         } else {
@@ -493,7 +493,7 @@ fn the_next_kbr_removes_what_a_killed_one_left() {
         let run = user.kbr(&line).success();
         assert_eq!(left(), [""; 0]);
         if next == "use" {
-            user.has("1.36.3", &SERVER.map(|name| (name, "1.36.3")));
+            user.has("1.37.3", &SERVER.map(|name| (name, "1.37.3")));
             user.kbr("clean").success();
         } else {
             assert_eq!(run.status(), ["Removed DATA/kubebuilder-envtest/WORK"]);
@@ -537,14 +537,14 @@ fn the_users_own_folder_is_used_as_it_is() {
     assert_eq!(user.run(command).success().stdout, "data/../own\n");
 
     // An empty value counts as unset, and a folder in the cache is kept too.
-    user.install("1.36.3", &SERVER);
+    user.install("1.37.3", &SERVER);
     let run = with("path", Path::new("")).success();
-    assert_eq!(run.stdout, format!("{}\n", user.folder("1.36.3").display()));
-    let run = with("clean", &user.folder("1.36.3")).success();
+    assert_eq!(run.stdout, format!("{}\n", user.folder("1.37.3").display()));
+    let run = with("clean", &user.folder("1.37.3")).success();
     let text = format!(
-        "Kept DATA/kubebuilder-envtest/k8s/1.36.3-{}, which KUBEBUILDER_ASSETS names",
+        "Kept DATA/kubebuilder-envtest/k8s/1.37.3-{}, which KUBEBUILDER_ASSETS names",
         platform()
     );
     assert_eq!(run.status(), [text]);
-    user.has("1.36.3", &SERVER.map(|name| (name, "0")));
+    user.has("1.37.3", &SERVER.map(|name| (name, "0")));
 }

@@ -7,9 +7,9 @@
 //! `KBR_OVERWRITE=1 cargo test --test it golden::is_written` regenerates them and builds only their API
 //! types. `golden::works` builds and tests them.
 //!
-//! Of the proofs of least privilege, which take longer than all else, a run makes one in [`SAMPLE`]:
-//! the commit that is checked out decides whose. `KBR_PROVE=all` makes all, and `KBR_PROVE=7` those of the
-//! seed 7.
+//! Of the proofs of least privilege, which take longer than all else, a run makes one in [`SAMPLE`], and tries some
+//! crashes of the same project: the commit that is checked out decides whose. `KBR_PROVE=all` makes all, and
+//! `KBR_PROVE=7` those of the seed 7.
 //!
 //! Only [`SHOWCASE`] is committed with its vendored crates, so that it builds as it is.
 
@@ -186,6 +186,10 @@ pub fn check_project(name: &str, folder: &Path) {
     }
     if is_proved(name, *SEED) {
         succeeds(folder, "test --test rbac --locked --quiet");
+        // All of them take minutes: `make test-crash` tries them by hand.
+        let seed = SEED.unwrap_or_default();
+        let sample = format!("test --test crash --locked --quiet -- --sample 40 --seed {seed}");
+        succeeds(folder, &sample);
     }
     let now = fs::read_to_string(folder.join("Cargo.lock")).expect("a lock");
     assert_eq!(lock, now, "a plain `cargo check` leaves the lock untouched");

@@ -14,7 +14,7 @@ use crate::docs::{fenced, guide, read, topics};
 use crate::support::{REPOSITORY, Run, Sandbox, cargo, compiling};
 
 /// Commands that are shown and not run here, by their first words, and why.
-const NOT_RUN: [(&str, &str); 19] = [
+const NOT_RUN: [(&str, &str); 22] = [
     (
         "cargo add ",
         "needs the registry; steps of the goldens are such commands",
@@ -33,6 +33,7 @@ const NOT_RUN: [(&str, &str); 19] = [
     ),
     ("export ", "the tests of `kbr envtest` read the same path"),
     ("docker ", "needs Docker"),
+    ("git diff --no-index", "needs a project in Go"),
     ("kbr bundle", "needs the CRDs; its own tests run it"),
     ("kbr chart", "needs the CRDs; its own tests run it"),
     (
@@ -43,7 +44,12 @@ const NOT_RUN: [(&str, &str); 19] = [
         "kbr create webhook --kind CronJob --defaulting --output json",
         "`json` parses the document",
     ),
+    ("kbr dev", "runs until it is stopped; its own tests run it"),
     ("kbr envtest use", "the tests of `kbr envtest` run it"),
+    (
+        "kbr import project",
+        "needs a project in Go; `import_project` has one",
+    ),
     (
         "kbr manifests",
         "compiles the types; `golden::is_written` runs it for each golden",

@@ -17,6 +17,8 @@ pub struct Report {
     pub warnings: Vec<String>,
     #[serde(default)]
     pub safe: Vec<String>,
+    #[serde(default)]
+    pub back: Vec<String>,
     pub next: Vec<String>,
     pub errors: Vec<Problem>,
 }

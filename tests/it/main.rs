@@ -8,6 +8,8 @@ mod go_tool;
 mod helm;
 mod support;
 
+mod import;
+mod import_project;
 mod init;
 
 mod create_api;
@@ -15,6 +17,8 @@ mod create_api;
 mod create_webhook;
 
 mod delete;
+
+mod dev;
 
 mod against;
 mod manifests;
@@ -66,6 +70,7 @@ mod dashboards;
 mod make;
 
 mod docs;
+mod documents;
 mod guide;
 
 mod tidy;

@@ -307,6 +307,43 @@ fn make_test_rbac_proves_the_roles_and_shows_each_grant() {
     assert_same(&files, &project.files());
 }
 
+#[test]
+fn make_test_crash_tries_each_request_of_a_fresh_scaffold() {
+    let (project, _alone) = project();
+    let files = project.files();
+
+    let proof = project.make_with_installed_binaries("test-crash").success();
+
+    let moment = "patch cronjobs.batch.tutorial.kubebuilder.io/status cronjob-sample";
+    for fault in [
+        "answer lost",
+        "dies before",
+        "dies after",
+        "409",
+        "500",
+        "429",
+        "caches lag",
+        "new leader",
+    ] {
+        let line = format!("] batch_v1_cronjob: {moment}: {fault}: the same, ");
+        assert!(proof.stderr.contains(&line), "{line}\n{}", proof.stderr);
+    }
+    let change = "batch_v1_cronjob: it is changed, ";
+    assert!(proof.stderr.contains(change), "{}", proof.stderr);
+    assert_same(&files, &project.files());
+}
+
+#[test]
+fn make_test_crash_refuses_flags_that_it_does_not_have() {
+    let (project, _alone) = project();
+
+    let refused = project.make_with_installed_binaries("test-crash CRASH_FLAGS=--seeds=3");
+
+    assert!(!refused.status.success(), "{}", refused.stderr);
+    let message = "there is no option `--seeds`: type `--only TEXT`, ";
+    assert!(refused.stderr.contains(message), "{}", refused.stderr);
+}
+
 /// Asserts that the signal ended make after its program ended successfully; otherwise make prints `Error`.
 ///
 /// If SIGINT is ignored, as in the background of a script, make ignores it too.

@@ -111,7 +111,12 @@ fn aged() -> Sandbox {
 fn an_untouched_project_becomes_a_fresh_one() {
     let sandbox = aged();
     // Added and removed files, the lock, a vendored crate, and the program that prints the types.
-    for (path, is_new) in [("hack/delete.sh", true), ("hack/old.sh", false)] {
+    for (path, is_new) in [
+        ("hack/delete.sh", true),
+        // It has lines for two kinds.
+        ("tests/crash.rs", true),
+        ("hack/old.sh", false),
+    ] {
         if is_new {
             sandbox.remove(path);
             record(&sandbox, path, None);

@@ -1,9 +1,9 @@
-//! Why `kbr manifests --check --against` fails.
+//! Why `kbr manifests --check --against` and `--against-crds` fail.
 
 use miette::Diagnostic;
 use thiserror::Error;
 
-use crate::error::{join, lines};
+use crate::error::{join, lines, quoted};
 use crate::layout::ALLOWED_BREAKS;
 use crate::manifests::compat::CrdChange;
 
@@ -19,9 +19,20 @@ pub enum AgainstError {
     #[diagnostic(code("against-allowed-unreadable"))]
     #[diagnostic(help("each line is `'BREAK': REASON`, with the break as this command prints it"))]
     AllowedUnreadable { reason: String },
+    #[error("no CRD in these files is of this project{}", has(.own))]
+    #[diagnostic(code("against-none-in-common"))]
+    #[diagnostic(help("name files with CRDs of the same names after `--against-crds`"))]
+    NoneInCommon { own: Vec<String> },
     #[error("{}", lines(.0))]
     #[diagnostic(help("{}", allow(.0)))]
     Breaks(#[related] Vec<Break>),
+}
+
+fn has(own: &[String]) -> String {
+    match own {
+        [] => ", which has none".to_owned(),
+        own => format!(", which has {}", quoted(own)),
+    }
 }
 
 /// A change that breaks objects stored in a cluster, or clients.

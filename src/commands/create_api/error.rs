@@ -73,7 +73,10 @@ pub enum ApiError {
     #[diagnostic(help("type `kbr edit --multigroup` first, or use the same `--group` as before"))]
     SecondGroup { existing: String, wanted: String },
     #[error("`{wanted}` conflicts with `{existing}`: both would be the Rust module `{module}`")]
-    #[diagnostic(code("group-clash"), help("choose another `--group`"))]
+    #[diagnostic(
+        code("group-clash"),
+        help("choose another `--group`, or use one project for each group")
+    )]
     GroupClash {
         wanted: String,
         existing: String,

@@ -45,6 +45,7 @@ fn a_controller_adds_two_files_and_the_lines_that_refer_to_it() {
             "create tests/it/foo_controller.rs",
             "insert src/controller.rs: pub mod foo_controller;",
             "insert src/lib.rs: controller::foo_controller::register,",
+            "insert tests/crash.rs: \"config/samples/v1alpha1_foo.yaml\",",
             "insert tests/it/main.rs: mod foo_controller;",
         ]
     );
@@ -111,6 +112,7 @@ fn a_second_kind_adds_only_its_own_files() {
             "insert config/samples/kustomization.yaml: - \"v1alpha1_bar.yaml\"",
             "insert src/controller.rs: pub mod bar_controller;",
             "insert src/lib.rs: controller::bar_controller::register,",
+            "insert tests/crash.rs: \"config/samples/v1alpha1_bar.yaml\",",
             "insert tests/it/main.rs: mod bar_controller;",
         ]
     );

@@ -154,6 +154,7 @@ fn another_version_becomes_the_hub_with_everything_that_belongs_to_it() {
             "insert src/lib.rs: webhook::v1alpha1::foo_converter::register,",
             "insert src/webhook/v1.rs: pub mod foo_defaulter;",
             "insert src/webhook/v1alpha1.rs: pub mod foo_converter;",
+            "insert tests/crash.rs: \"config/samples/v1_foo.yaml\",",
             "insert tests/it/main.rs: mod foo_v1_defaulter;",
             "insert tests/it/main.rs: mod foo_v1alpha1_converter;",
             "move src/webhook/v1/foo_converter.rs to src/webhook/v1alpha1/foo_converter.rs",
@@ -168,6 +169,7 @@ fn another_version_becomes_the_hub_with_everything_that_belongs_to_it() {
             "take out src/lib.rs: webhook::v1alpha1::foo_defaulter::register,",
             "take out src/webhook/v1.rs: pub mod foo_converter;",
             "take out src/webhook/v1alpha1.rs: pub mod foo_defaulter;",
+            "take out tests/crash.rs: \"config/samples/v1alpha1_foo.yaml\",",
             "take out tests/it/main.rs: mod foo_v1_converter;",
             "take out tests/it/main.rs: mod foo_v1alpha1_defaulter;",
         ]

@@ -6,12 +6,14 @@ use miette::Diagnostic;
 use thiserror::Error;
 
 use crate::error::quoted;
-use crate::names::{CrateSpec, Kind, TypePath};
+use crate::names::{CrateSpec, Kind};
 use crate::project::Gvk;
 
 #[derive(Debug, Error, Diagnostic)]
 pub enum ExternalError {
-    #[error("`--external-api-path` names a type that exists, and `--resource` would create one")]
+    #[error(
+        "the `--external-api` options are for a type that exists, and `--resource` would create one"
+    )]
     #[diagnostic(code("external-resource"), help("omit one of them"))]
     Resource,
     #[error("the API group of `{kind}` is missing")]
@@ -28,10 +30,10 @@ pub enum ExternalError {
     ))]
     NoCrd { gvk: Gvk },
     #[error("`{gvk}` is the project's own type")]
-    #[diagnostic(code("external-is-own"), help("omit `--external-api-path`"))]
+    #[diagnostic(code("external-is-own"), help("omit the `--external-api` options"))]
     IsOwn { gvk: Gvk },
     #[error("`{gvk}` is Kubernetes' own")]
-    #[diagnostic(code("external-is-core"), help("omit `--external-api-path`"))]
+    #[diagnostic(code("external-is-core"), help("omit the `--external-api` options"))]
     IsCore { gvk: Gvk },
     #[error("`{gvk}` is `{path}` in PROJECT{}", .module.as_ref().map(|it| format!(", of `{it}`")).unwrap_or_default())]
     #[diagnostic(code("external-differs"))]
@@ -40,7 +42,7 @@ pub enum ExternalError {
     ))]
     Differs {
         gvk: String,
-        path: TypePath,
+        path: String,
         module: Option<CrateSpec>,
     },
     #[error("`{}` cannot be read as YAML: {reason}", .file.display())]
@@ -74,8 +76,8 @@ pub enum ExternalError {
     )]
     #[diagnostic(code("external-other-kube"))]
     #[diagnostic(help(
-        "choose a version of the crate that is made for {package} {ours}, or write the types in the \
-         project's own crate `api`, and omit `--external-api-module`"
+        "choose a version of the crate that is made for {package} {ours}, or omit `--external-api-path` and \
+         `--external-api-module`: then kbr makes the type from its CRD"
     ))]
     OtherKube {
         module: CrateSpec,

@@ -1,11 +1,13 @@
 //! The changes for a type of another operator, and what is refused; tested on values.
 
 use crate::commands::tests::Bench;
+use crate::project::PROJECT_FILE;
 
 /// A CRD file as somebody else publishes it.
 pub const CRDS: &str = "\
 apiVersion: apiextensions.k8s.io/v1
 kind: CustomResourceDefinition
+metadata: {name: certificates.cert-manager.io}
 spec:
   group: cert-manager.io
   names: {kind: Certificate, plural: certificates}
@@ -13,12 +15,16 @@ spec:
   versions:
   - name: v1
     served: true
-    schema: {openAPIV3Schema: {properties: {spec: {type: object, properties: {}}}}}
+    storage: true
+    schema: {openAPIV3Schema: {type: object, properties: {spec: {type: object, properties: {}}}}}
   - name: v2
     served: true
+    storage: false
+    schema: {openAPIV3Schema: {type: object}}
 ---
 apiVersion: apiextensions.k8s.io/v1
 kind: CustomResourceDefinition
+metadata: {name: clusterissuers.cert-manager.io}
 spec:
   group: cert-manager.io
   names: {kind: ClusterIssuer, plural: clusterissuers}
@@ -26,8 +32,10 @@ spec:
   versions:
   - name: v1
     served: true
+    storage: true
     schema:
       openAPIV3Schema:
+        type: object
         properties:
           spec:
             type: object
@@ -68,6 +76,7 @@ fn a_controller_adds_the_crd_and_an_object_for_its_test() {
             "create tests/it/certificate_controller.rs",
             "insert src/controller.rs: pub mod certificate_controller;",
             "insert src/lib.rs: controller::certificate_controller::register,",
+            "insert tests/crash.rs: \"tests/external/samples/cert-manager_v1_certificate.yaml\",",
             "insert tests/it/main.rs: mod certificate_controller;",
         ]
     );
@@ -105,6 +114,73 @@ fn options_recorded_in_project_are_not_needed_again() {
     let project = there.project();
     assert_eq!(project.resources.len(), 1);
     assert!(project.resources[0].webhooks().defaulting);
+}
+
+/// The same type, without a crate that has it.
+const MADE: &str = "create api --group cert-manager --version v1 --kind Certificate --external-api-domain io \
+                    --external-api-crd crds.yaml";
+
+/// Another type of the same group and version.
+const OTHER: &str = "create api --group cert-manager.io --version v1 --kind ClusterIssuer --external-api-crd crds.yaml";
+
+#[test]
+fn without_a_crate_the_type_is_made_from_the_crd() {
+    assert_eq!(
+        bench("").changes(MADE),
+        [
+            "create api/src/external.rs",
+            "create api/src/external/cert_manager_io.rs",
+            "create api/src/external/cert_manager_io/v1.rs",
+            "create api/src/external/cert_manager_io/v1/certificate_types.rs",
+            "create src/controller/certificate_controller.rs",
+            "create tests/external/cert-manager.io_certificates.yaml",
+            "create tests/external/samples/cert-manager_v1_certificate.yaml",
+            "create tests/it/certificate_controller.rs",
+            "insert api/src/external.rs: pub mod cert_manager_io;",
+            "insert api/src/external/cert_manager_io.rs: pub mod v1;",
+            "insert api/src/external/cert_manager_io/v1.rs: mod certificate_types;",
+            "insert api/src/external/cert_manager_io/v1.rs: pub use certificate_types::*;",
+            "insert api/src/lib.rs: pub mod external;",
+            "insert src/controller.rs: pub mod certificate_controller;",
+            "insert src/lib.rs: controller::certificate_controller::register,",
+            "insert tests/crash.rs: \"tests/external/samples/cert-manager_v1_certificate.yaml\",",
+            "insert tests/it/main.rs: mod certificate_controller;",
+        ]
+    );
+    let made = bench("").after(MADE);
+    let code = made.text("src/controller/certificate_controller.rs");
+    assert!(code.contains("api::external::cert_manager_io::v1::Certificate;"));
+    let types = made.text("api/src/external/cert_manager_io/v1/certificate_types.rs");
+    assert!(types.contains("pub struct CertificateSpec"), "{types}");
+    let project = made.text(PROJECT_FILE);
+    assert!(project.contains("external: true") && !project.contains("path:"));
+    let webhook = made.changes(&format!("create webhook {CERTIFICATE} --defaulting"));
+    assert!(
+        !webhook.iter().any(|it| it.contains("api/src")),
+        "{webhook:?}"
+    );
+}
+
+#[test]
+fn two_made_types_share_their_modules_until_the_last_is_deleted() {
+    let empty = bench("");
+    let both = empty.after(MADE).after(OTHER);
+    let version = both.text("api/src/external/cert_manager_io/v1.rs");
+    assert!(
+        version.contains("mod certificate_types;") && version.contains("mod clusterissuer_types;")
+    );
+    let one = both.after(&format!("delete controller {CERTIFICATE}"));
+    assert!(
+        one.files
+            .contains_key("api/src/external/cert_manager_io/v1/clusterissuer_types.rs")
+    );
+    assert!(
+        !one.files
+            .contains_key("api/src/external/cert_manager_io/v1/certificate_types.rs")
+    );
+    let none =
+        one.after("delete controller --group cert-manager.io --version v1 --kind ClusterIssuer");
+    assert_eq!(none.files, empty.files);
 }
 
 #[test]
@@ -216,6 +292,16 @@ fn options_that_contradict_project_are_refused() {
         (
             &with_certificate(),
             format!("api {new} --external-api-module other@1"),
+            "external-differs",
+        ),
+        (
+            &with_certificate(),
+            MADE.replacen("create ", "", 1),
+            "external-differs",
+        ),
+        (
+            &bench("").after(MADE),
+            format!("webhook {new} --defaulting"),
             "external-differs",
         ),
         (

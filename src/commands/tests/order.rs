@@ -135,6 +135,11 @@ const KINDS: &[&[Step]] = &[
         ),
     ],
     &[(
+        "api --group cert-manager --version v1 --kind ClusterIssuer --external-api-domain io \
+         --external-api-crd crds.yaml",
+        "controller --group cert-manager --version v1 --kind ClusterIssuer",
+    )],
+    &[(
         "api --group crew --version v1 --kind Cook --image cook:1 --image-port 80",
         "api --group crew --version v1 --kind Cook",
     )],

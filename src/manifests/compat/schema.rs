@@ -133,7 +133,7 @@ fn words(path: &str, old: &Value, new: &Value, changes: &mut CrdChanges<'_>) {
     }
 }
 
-/// The parts of a rule that are compared; its message is ignored.
+/// The parts of a rule that say whether a value is valid.
 fn rule(rule: &Value) -> (&str, bool) {
     (text_of(rule, "rule"), is_true(rule, "optionalOldSelf"))
 }
@@ -160,6 +160,10 @@ fn rules(path: &str, old: &Value, new: &Value, changes: &mut CrdChanges<'_>) {
     for it in was.iter().filter(|it| !has(is, it)) {
         let reason = format!("the rule `{}` is removed", text_of(it, "rule"));
         changes.safe(path, "rule-removed", reason);
+    }
+    for it in was.iter().filter(|it| has(is, it) && !is.contains(it)) {
+        let reason = format!("the rule `{}` has another message", text_of(it, "rule"));
+        changes.safe(path, "rule-message", reason);
     }
 }
 

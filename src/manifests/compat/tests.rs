@@ -149,3 +149,112 @@ fn a_renamed_field_gets_help_on_keeping_the_old_name() {
     );
     assert!(found[0].is_break && !found[1].is_break && found.len() == 2);
 }
+
+/// Every keyword that a structural schema can have, and everything else that a CRD says about objects and clients.
+const WHOLE: &str = "
+metadata: {name: things.example.com}
+spec:
+  group: example.com
+  scope: Namespaced
+  names: {kind: Thing, plural: things, singular: thing, listKind: ThingList, shortNames: [th], categories: [all]}
+  conversion: {strategy: Webhook}
+  versions:
+  - name: v1
+    served: true
+    storage: true
+    deprecated: true
+    deprecationWarning: old
+    additionalPrinterColumns: [{name: A, type: string, jsonPath: .spec.text, priority: 1, description: a}]
+    selectableFields: [{jsonPath: .spec.text}]
+    subresources: {status: {}, scale: {specReplicasPath: .spec.a, statusReplicasPath: .status.a, labelSelectorPath: .status.b}}
+    schema:
+      openAPIV3Schema:
+        type: object
+        required: [spec]
+        properties:
+          spec:
+            type: object
+            required: [text]
+            minProperties: 1
+            maxProperties: 9
+            properties:
+              text: {type: string, pattern: ^a, format: uri, minLength: 1, maxLength: 9, enum: [a, b], default: a}
+              null: {type: string, nullable: true}
+              number: {type: number, minimum: 1, maximum: 9, exclusiveMinimum: true, exclusiveMaximum: true, multipleOf: 2, format: float}
+              either: {x-kubernetes-int-or-string: true, pattern: ^a}
+              map: {type: object, additionalProperties: {type: string, maxLength: 3}, x-kubernetes-map-type: atomic}
+              free: {type: object, x-kubernetes-preserve-unknown-fields: true, x-kubernetes-embedded-resource: true}
+              list:
+                type: array
+                minItems: 1
+                maxItems: 9
+                x-kubernetes-list-type: map
+                x-kubernetes-list-map-keys: [name]
+                items:
+                  type: object
+                  required: [name]
+                  properties: {name: {type: string}, of: {type: integer}}
+                  oneOf: [{required: [of]}, {properties: {name: {maxLength: 1}}}]
+                  not: {required: [of]}
+              set: {type: array, items: {type: string}, x-kubernetes-list-type: set, allOf: [{minItems: 1}], anyOf: [{maxItems: 3}]}
+            x-kubernetes-validations:
+            - {rule: self.text != 'b', message: no, messageExpression: self.text, reason: FieldValueForbidden, fieldPath: .text,
+               optionalOldSelf: true}
+";
+
+/// What an API server adds, what no CRD can be without, and what is in the name of the CRD already.
+const SAME_WITHOUT: [&str; 11] = [
+    "/spec/group",
+    "/spec/names/listKind",
+    "/spec/names/plural",
+    "/spec/names/singular",
+    "/spec/versions/0/schema",
+    "/spec/versions/0/schema/openAPIV3Schema",
+    "/spec/versions/0/schema/openAPIV3Schema/properties/spec/properties/list/items",
+    "/spec/versions/0/schema/openAPIV3Schema/properties/spec/properties/list/x-kubernetes-list-map-keys",
+    "/spec/versions/0/schema/openAPIV3Schema/properties/spec/properties/list/x-kubernetes-list-map-keys/0",
+    "/spec/versions/0/schema/openAPIV3Schema/properties/spec/properties/set/items",
+    "/spec/versions/0/storage",
+];
+
+#[test]
+fn everything_that_a_crd_says_is_compared() {
+    let whole: Value = serde_yaml::from_str(WHOLE).expect("a CRD");
+    let mut pointers = Vec::new();
+    pointers_of(&whole["spec"], "/spec", &mut pointers);
+    assert!(pointers.len() > 120, "{}", pointers.len());
+    let is_same = |pointer: &String| {
+        let mut less = whole.clone();
+        let (parent, key) = pointer.rsplit_once('/').expect("a pointer");
+        match less.pointer_mut(parent).expect("a parent") {
+            Value::Object(parent) => drop(parent.shift_remove(key)),
+            Value::Array(parent) => drop(parent.remove(key.parse().expect("an index"))),
+            _ => unreachable!("only these have children"),
+        }
+        let (whole, less) = ([whole.clone()], [less]);
+        compare(&whole, &less).is_empty() && compare(&less, &whole).is_empty()
+    };
+    pointers.retain(is_same);
+    pointers.sort();
+    assert_eq!(pointers, SAME_WITHOUT);
+}
+
+fn pointers_of(value: &Value, pointer: &str, pointers: &mut Vec<String>) {
+    let children: Vec<(String, &Value)> = match value {
+        Value::Object(map) => map
+            .iter()
+            .map(|(key, value)| (key.clone(), value))
+            .collect(),
+        Value::Array(list) => list
+            .iter()
+            .enumerate()
+            .map(|(at, value)| (at.to_string(), value))
+            .collect(),
+        _ => Vec::new(),
+    };
+    for (key, child) in children {
+        let pointer = format!("{pointer}/{key}");
+        pointers.push(pointer.clone());
+        pointers_of(child, &pointer, pointers);
+    }
+}

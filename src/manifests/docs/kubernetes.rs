@@ -1,7 +1,7 @@
 //! Links to Kubernetes' own types, in its one-page reference.
 //!
 //! Source of the anchors: the page itself, such as
-//! <https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.36/#podtemplatespec-v1-core>.
+//! <https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#podtemplatespec-v1-core>.
 
 const REFERENCE: &str = "https://kubernetes.io/docs/reference/generated/kubernetes-api";
 

@@ -123,7 +123,7 @@ fn crds(printed: &str) -> Vec<CrdDocument> {
 }
 
 fn rendered(crds: &[CrdDocument]) -> String {
-    reference(crds, &[], "1.36").expect("there are kinds")
+    reference(crds, &[], "1.37").expect("there are kinds")
 }
 
 /// A CRD of one version with that schema.
@@ -197,7 +197,7 @@ fn names_that_look_like_paths_have_anchors_of_their_own() {
 fn a_type_of_kubernetes_is_linked_and_not_expanded() {
     let text = rendered(&crds(CRON_JOB));
     let link = "| `jobTemplate` | [JobTemplateSpec](https://kubernetes.io/docs/reference/generated/\
-                kubernetes-api/v1.36/#jobtemplatespec-v1-batch) | yes |  | The job that a run creates. |\n";
+                kubernetes-api/v1.37/#jobtemplatespec-v1-batch) | yes |  | The job that a run creates. |\n";
     assert!(text.contains(link), "{text}");
     assert!(
         text.contains("| `conditions` | list of [Condition](https://"),
@@ -235,10 +235,10 @@ fn a_type_of_kubernetes_is_linked_and_not_expanded() {
             "json-v1-apiextensions-k8s-io",
         ),
     ] {
-        let link = kubernetes::link(definition, "1.36");
-        assert!(link.ends_with(&format!("/v1.36/#{anchor})")), "{link}");
+        let link = kubernetes::link(definition, "1.37");
+        assert!(link.ends_with(&format!("/v1.37/#{anchor})")), "{link}");
     }
-    assert_eq!(kubernetes::link("io.k8s.elsewhere.Thing", "1.36"), "Thing");
+    assert_eq!(kubernetes::link("io.k8s.elsewhere.Thing", "1.37"), "Thing");
 }
 
 #[test]
@@ -297,7 +297,7 @@ fn examples_are_the_samples_of_a_version() {
         ("d.yaml", "kind: Foo\n"),
         ("e.yaml", "{ no YAML"),
     ];
-    let text = reference(&[crd], &samples, "1.36").expect("a kind");
+    let text = reference(&[crd], &samples, "1.37").expect("a kind");
     let found = text.matches("An example, ").count();
     assert_eq!(found, 2, "{text}");
     assert!(text.contains(&format!(
@@ -315,5 +315,5 @@ fn examples_are_the_samples_of_a_version() {
 
 #[test]
 fn without_kinds_there_is_no_reference() {
-    assert_eq!(reference(&[], &[("a.yaml", "kind: Foo\n")], "1.36"), None);
+    assert_eq!(reference(&[], &[("a.yaml", "kind: Foo\n")], "1.37"), None);
 }

@@ -6,6 +6,7 @@ use percent_encoding::percent_decode_str;
 use serde_json::Value;
 
 use super::Object;
+use super::structure::only_restrict;
 use crate::manifests::json::{list_of, object_of, path_of, requires, text_of};
 
 /// The name by which schemars refers to the root type from within itself.
@@ -88,6 +89,12 @@ impl<'a> Node<'a> {
         self.entries.iter().any(|(known, _)| *known == key)
     }
 
+    /// Whether the node has `"nullable": true`.
+    pub(super) fn says_nullable(&self) -> bool {
+        let mut entries = self.entries.iter();
+        entries.any(|(key, value)| *key == "nullable" && **value == true)
+    }
+
     /// The keywords next to a reference to a type of Kubernetes.
     pub(super) fn settings(&self, foreign: bool) -> Object {
         let entries = self.entries.iter();
@@ -138,8 +145,12 @@ impl<'a> Written<'a> {
             open.pop();
         }
         for key in ["anyOf", "oneOf", "allOf"] {
-            for member in list_of(schema, key) {
-                self.add(member, open);
+            let members = list_of(schema, key);
+            // Those of the user say what is valid, not what is written.
+            if !only_restrict(members) {
+                for member in members {
+                    self.add(member, open);
+                }
             }
         }
     }

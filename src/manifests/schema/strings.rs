@@ -37,7 +37,8 @@ pub(super) const TIME_OF_KUBERNETES: &str =
 /// The patterns beside the format of a time, which tell a reader nothing more.
 pub const OF_TIMES: [&str; 2] = [TIMESTAMP, TIME_OF_KUBERNETES];
 
-/// Bounds a string whose format says how it is read, unless the user has bounded it.
+/// Bounds a string whose format says how it is read, unless the user has bounded it, or has said with a `pattern` of null
+/// that nothing bounds it.
 pub(super) fn bound(schema: &mut Object) {
     let mut bounds = ["anyOf", "enum", "pattern"].into_iter();
     if text_of(schema, "type") != "string" || bounds.any(|key| schema.contains_key(key)) {

@@ -104,12 +104,30 @@ pub(super) fn restructure(unit: &mut Object, stubs: &Stubs) -> Result<(), Reason
     ReplaceConstValue::default().transform(&mut schema);
     // Only this `anyOf` may name types. The rewriter would take them for an enum.
     let is_int_or_string = schema.get("x-kubernetes-int-or-string").is_some();
-    if has_alternatives(&schema) && !is_int_or_string {
+    let only_restricts = ["allOf", "anyOf", "oneOf"]
+        .into_iter()
+        .all(|key| only_restrict(list_of(schema.as_value(), key)));
+    let has_flattened_map =
+        schema.get("properties").is_some() && schema.get("additionalProperties").is_some();
+    if has_alternatives(&schema) && !is_int_or_string && (has_flattened_map || !only_restricts) {
         Alternatives::compare(schema.as_value(), stubs)?;
         StructuralSchemaRewriter.transform(&mut schema);
     }
     *unit = std::mem::take(schema.ensure_object());
     Ok(())
+}
+
+/// Whether alternatives only restrict what the node itself describes, as those of a CRD do: the user wrote them, since
+/// schemars always says of which type they are. They stay as they are.
+pub(super) fn only_restrict(members: &[Value]) -> bool {
+    let describes = ["$ref", "const", "type"];
+    members.iter().all(|member| {
+        !describes.iter().any(|key| member.get(key).is_some())
+            && fields_of(member).all(|(_, field)| only_restrict(std::slice::from_ref(field)))
+            && ["allOf", "anyOf", "oneOf"]
+                .iter()
+                .all(|key| only_restrict(list_of(member, key)))
+    })
 }
 
 /// Whether kube's rewriter would change anything, which is rare; running it is not cheap.

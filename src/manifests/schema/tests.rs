@@ -5,6 +5,7 @@
 
 mod foreign;
 mod refused;
+mod said;
 mod server;
 
 use serde_json::{Value, json};

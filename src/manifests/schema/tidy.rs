@@ -74,8 +74,11 @@ pub(super) fn tidy(schema: &mut Object) {
         required.sort_by(|left, right| left.as_str().cmp(&right.as_str()));
         required.dedup();
     }
-    // Absent and null are the same `None`.
-    let is_none = |key: &str, value: &Value| key == "default" && value.is_null();
+    // Absent and null are the same `None`. A `format` of null removes the one that the type implies, and a `pattern` of
+    // null the one that kbr would add beside a format.
+    let is_none = |key: &str, value: &Value| {
+        matches!(key, "default" | "format" | "pattern") && value.is_null()
+    };
     schema.retain(|key, value| is_among(KEYWORDS, key) && !is_none(key, value));
 }
 

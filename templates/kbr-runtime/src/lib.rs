@@ -32,7 +32,7 @@
 //!
 //! # The version of Kubernetes
 //!
-//! The program chooses it with one of the features of [`k8s_openapi`], such as `v1_36`, as with every
+//! The program chooses it with one of the features of [`k8s_openapi`], such as `v1_37`, as with every
 //! library that uses that crate.
 
 #![cfg_attr(
@@ -78,6 +78,8 @@ mod handle;
 #[cfg(feature = "manager")]
 mod health;
 #[cfg(feature = "manager")]
+mod hold;
+#[cfg(feature = "manager")]
 mod http_server;
 #[doc(hidden)]
 pub mod internal;
@@ -95,6 +97,8 @@ mod namespaces;
 mod otlp;
 #[cfg(feature = "manager")]
 mod pause;
+#[cfg(feature = "manager")]
+mod plan;
 #[cfg(feature = "manager")]
 mod probes;
 #[cfg(feature = "manager")]

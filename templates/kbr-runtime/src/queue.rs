@@ -10,6 +10,7 @@
 //! that time. Within both groups, the order is first come, first served, so none of them starves another.
 
 use std::collections::{BTreeMap, HashMap};
+use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 
@@ -39,6 +40,29 @@ pub(crate) enum Trigger {
     Change,
     /// A list has shown the object, which may be unchanged.
     List,
+}
+
+/// What has asked for a reconcile, for its log line.
+#[derive(Debug)]
+pub(crate) enum Cause {
+    /// An object of this resource, such as `jobs.batch`, that has changed or that a list has shown.
+    Object(String, Arc<Key>, Trigger),
+    /// A stream of the operator.
+    Stream,
+}
+
+impl fmt::Display for Cause {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Object(resource, object, Trigger::Change) => {
+                write!(formatter, "{resource} {object} has changed")
+            }
+            Self::Object(resource, object, Trigger::List) => {
+                write!(formatter, "{resource} {object} was listed")
+            }
+            Self::Stream => formatter.write_str("a stream asked for it"),
+        }
+    }
 }
 
 /// The waiting and the running objects of one controller. Clones share it.
@@ -80,6 +104,10 @@ struct Object {
     /// When it is due, and the number of its entry.
     due: Option<(Instant, u64)>,
     running: Option<Instant>,
+    /// Why it waits; `None` if nothing but the time has asked for it.
+    cause: Option<Arc<Cause>>,
+    /// Why it runs.
+    runs_for: Option<Arc<Cause>>,
 }
 
 #[derive(Clone, Copy)]
@@ -115,8 +143,9 @@ impl Queue {
     }
 
     /// Asks for a reconcile of the object.
-    pub(crate) fn add(&self, object: &Arc<Key>, trigger: Trigger) {
+    pub(crate) fn add_for(&self, object: &Arc<Key>, trigger: Trigger, cause: &Arc<Cause>) {
         let (now, mut state) = (Instant::now(), self.lock());
+        state.asks(object, trigger, cause);
         let added = state.fall_due(now) + state.add(object, trigger, now);
         drop(state);
         self.counts.added(added);
@@ -129,6 +158,7 @@ impl Queue {
         let Some(known) = state.objects.get_mut(object) else {
             return;
         };
+        known.cause = None;
         if let Some(due) = known.due.take() {
             state.due.remove(&due);
         }
@@ -177,6 +207,14 @@ impl Queue {
         drop(state);
         self.counts.worked(took);
         self.shared.added.notify_one();
+    }
+
+    /// Why the object that runs is reconciled.
+    pub(crate) fn trigger(&self, object: &Key) -> String {
+        let state = self.lock();
+        let cause = state.objects.get(object).and_then(|it| it.runs_for.clone());
+        drop(state);
+        cause.map_or_else(|| "it was due".to_owned(), |cause| cause.to_string())
     }
 
     /// The work that is waiting or running now.
@@ -241,6 +279,16 @@ impl Drop for Running {
 }
 
 impl State {
+    /// Notes why the object waits: the first cause counts, except that a change counts more than a list.
+    fn asks(&mut self, object: &Arc<Key>, trigger: Trigger, cause: &Arc<Cause>) {
+        let known = self.objects.entry(object.clone()).or_default();
+        let covers =
+            |waiting: Waiting| waiting.trigger == Trigger::Change || trigger == Trigger::List;
+        if !known.waiting.is_some_and(covers) {
+            known.cause = Some(cause.clone());
+        }
+    }
+
     /// Returns how many objects have begun to wait.
     fn add(&mut self, object: &Arc<Key>, trigger: Trigger, now: Instant) -> usize {
         if !self.quiet.is_zero() && trigger == Trigger::Change {
@@ -326,6 +374,7 @@ impl State {
             self.due.remove(&due);
         }
         known.running = Some(now);
+        known.runs_for = known.cause.take();
         let waiting = known.waiting.take();
         let since = waiting.map_or(now, |waiting| waiting.since);
         Some((object, now.saturating_duration_since(since)))
@@ -338,6 +387,7 @@ impl State {
             return Duration::ZERO;
         };
         let began = known.running.take().unwrap_or(now);
+        known.runs_for = None;
         // What was asked for meanwhile comes first.
         let is_asked_for = known.waiting.is_some() || known.due.is_some();
         self.queue(object);

@@ -7,7 +7,7 @@ use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use super::assets::MINOR;
+use super::assets::{ALLOW_OLDER, MINOR};
 
 /// An error that ends a test run before its first test, or during it.
 #[derive(Debug, thiserror::Error)]
@@ -43,7 +43,8 @@ pub enum TestEnvError {
     /// The API server is older than the types that this project was compiled with.
     #[error(
         "the API server of `{}` is {found}, older than the types of Kubernetes {MINOR} in use; its log: {}\n\
-         Run `kbr envtest use {MINOR}`, and unset KUBEBUILDER_ASSETS or set it to `kbr envtest path {MINOR}`",
+         Run `kbr envtest use {MINOR}`, and unset KUBEBUILDER_ASSETS or set it to `kbr envtest path {MINOR}`. \
+         To test on an older Kubernetes, set {ALLOW_OLDER}=true: fields that it does not know are lost",
         .folder.display(),
         .log.display()
     )]

@@ -36,7 +36,7 @@ use super::policies;
 /// The file with the whole deployment, for kubectl.
 const DEPLOYMENT: &str = "deployment.yaml";
 
-const FIELD_MANAGER: &str = "testenv";
+pub(super) const FIELD_MANAGER: &str = "testenv";
 
 /// How long a token is valid, in seconds.
 const DAY: i64 = 24 * 60 * 60;
@@ -238,7 +238,7 @@ pub(super) async fn install_crds(
 }
 
 /// Waits until the API server serves the CRD with this name.
-async fn wait_until_served(
+pub(super) async fn wait_until_served(
     control_plane: &ControlPlane,
     client: &Client,
     name: &str,
@@ -343,7 +343,7 @@ fn manager_account(document: &Value) -> Option<Account> {
 
 /// The `documents` that are installed, grouped by kind: those that others are in or depend on come
 /// first.
-fn in_order(documents: &[Value]) -> impl Iterator<Item = (ApiResource, &Value)> {
+pub(super) fn in_order(documents: &[Value]) -> impl Iterator<Item = (ApiResource, &Value)> {
     let kinds = [
         ApiResource::erase::<Namespace>(&()),
         ApiResource::erase::<Lease>(&()),

@@ -53,6 +53,10 @@ async fn run(mut flags: Flags) -> Result<(), Box<dyn Error>> {
         .kubernetes_controllers_if_installed(&CONTROLLERS)
         .start()?;
     env.kubelet().run_all()?;
+    // `kbr dev` runs the operator itself, and says on standard input what it needs.
+    if std::env::var_os("KBR_DEV").is_some() {
+        return Ok(env.serve_kbr_dev().await?);
+    }
     if !env.has_kubernetes_controllers() {
         eprintln!(
             "Deployments and Jobs get no pods without kube-controller-manager: \

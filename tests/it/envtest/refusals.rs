@@ -35,10 +35,10 @@ fn refused(server: &Server, rest: &str, text: &str) {
 
 #[test]
 fn a_wrong_checksum() {
-    let whole = archive("1.36.3", &SERVER);
+    let whole = archive("1.37.3", &SERVER);
     let (right, wrong) = (sha512(&whole), "ab".repeat(64));
     refused(
-        &serve_answer("1.36.3", &wrong, Answer::ok(whole)),
+        &serve_answer("1.37.3", &wrong, Answer::ok(whole)),
         "",
         &format!(
             "error: `URL/archive` has the SHA-512 checksum\n       {right}, but the index says\n       \
@@ -50,18 +50,18 @@ fn a_wrong_checksum() {
 
 #[test]
 fn a_version_that_the_index_does_not_have() {
-    let server = serve("1.36.3");
+    let server = serve("1.37.3");
     for (version, text) in [
         (
-            "1.36.4",
+            "1.37.4",
             format!(
-                "no Kubernetes 1.36.4; its releases of 1.36: 1.36.3\n help: type one of these, or {SOURCE}\n"
+                "no Kubernetes 1.37.4; its releases of 1.37: 1.37.3\n help: type one of these, or {SOURCE}\n"
             ),
         ),
         (
-            "1.36.0",
+            "1.37.0",
             format!(
-                "no Kubernetes 1.36.0; its releases of 1.36: 1.36.3\n help: type one of these, or {SOURCE}\n"
+                "no Kubernetes 1.37.0; its releases of 1.37: 1.37.3\n help: type one of these, or {SOURCE}\n"
             ),
         ),
         (
@@ -83,7 +83,7 @@ fn a_version_that_the_index_does_not_have() {
 #[test]
 fn a_platform_that_the_index_does_not_have() {
     let server = Server::start(|url| {
-        let text = index("1.36.3", "plan9-mips", "", url);
+        let text = index("1.37.3", "plan9-mips", "", url);
         vec![("/index.yaml".to_owned(), Answer::ok(text.into_bytes()))]
     });
     let platform = platform();
@@ -91,7 +91,7 @@ fn a_platform_that_the_index_does_not_have() {
         &server,
         "",
         &format!(
-            "error: the index `URL/index.yaml` has no archive of Kubernetes 1.36.3 for {platform}\n \
+            "error: the index `URL/index.yaml` has no archive of Kubernetes 1.37.3 for {platform}\n \
              help: {SOURCE}\n"
         ),
     );
@@ -106,11 +106,11 @@ fn an_invalid_index() {
     for (text, reason) in [
         (
             "releases: {}",
-            "error: the index `URL/index.yaml` has no Kubernetes 1.36; it has no release of 1.36",
+            "error: the index `URL/index.yaml` has no Kubernetes 1.37; it has no release of 1.37",
         ),
         ("other: {}", "missing field `releases`"),
         (
-            "releases: {v1.36.3: {x: {selfLink: y}}}",
+            "releases: {v1.37.3: {x: {selfLink: y}}}",
             "missing field `hash`",
         ),
         (&page, "invalid type: string \"<html>word"),
@@ -140,16 +140,16 @@ fn a_missing_index_or_archive() {
     let text = format!("error: `URL/index.yaml` answered with HTTP status 404\n {help}");
     refused(&Server::start(|_| Vec::new()), "", &text);
     let text = format!("error: `URL/archive` answered with HTTP status 404\n {help}");
-    refused(&serve_answer("1.36.3", "", Answer::status(404)), "", &text);
+    refused(&serve_answer("1.37.3", "", Answer::status(404)), "", &text);
 }
 
 #[test]
 fn a_truncated_archive() {
-    let mut whole = Answer::ok(archive("1.36.3", &SERVER));
+    let mut whole = Answer::ok(archive("1.37.3", &SERVER));
     let hash = sha512(&whole.body);
     whole.body.truncate(whole.length / 2);
     refused(
-        &serve_answer("1.36.3", &hash, whole),
+        &serve_answer("1.37.3", &hash, whole),
         "",
         &format!(
             "error: the download of `URL/archive` was interrupted: Peer disconnected\n \
@@ -161,7 +161,7 @@ fn a_truncated_archive() {
 #[test]
 fn an_invalid_archive() {
     refused(
-        &serve_archive("1.36.3", b"no archive".to_vec()),
+        &serve_archive("1.37.3", b"no archive".to_vec()),
         "",
         &format!(
             "error: `URL/archive` is a broken archive: invalid gzip header\n \
@@ -174,7 +174,7 @@ fn an_invalid_archive() {
 fn an_archive_without_etcd() {
     let help = format!("\n help: report this to the maintainers of the index, or {SOURCE}\n");
     refused(
-        &serve_archive("1.36.3", archive("1.36.3", &["kube-apiserver", "kubectl"])),
+        &serve_archive("1.37.3", archive("1.37.3", &["kube-apiserver", "kubectl"])),
         "",
         &format!("error: the archive `URL/archive` has no etcd{help}"),
     );
@@ -186,7 +186,7 @@ fn an_archive_without_etcd() {
         file("x/kube-apiserver", "text"),
         file("x/kubectl", "text"),
     ];
-    let server = serve_archive("1.36.3", pack(&files));
+    let server = serve_archive("1.37.3", pack(&files));
     refused(
         &server,
         "",
@@ -198,9 +198,9 @@ fn an_archive_without_etcd() {
 fn a_name_that_leads_out_of_the_folder_is_not_followed() {
     let files = ["../../../../etcd", "/kube-apiserver", "kubectl"];
     let files = files.map(|name| (name.to_owned(), "text".to_owned()));
-    let (user, server) = (User::new(), serve_archive("1.36.3", pack(&files)));
+    let (user, server) = (User::new(), serve_archive("1.37.3", pack(&files)));
     user.kbr(&use_from(&server, "")).success();
-    assert_eq!(names(&user.folder("1.36.3")), SERVER);
+    assert_eq!(names(&user.folder("1.37.3")), SERVER);
     assert_eq!(names(user.sandbox.path()), ["data"]);
     assert_eq!(names(&user.data()), ["kubebuilder-envtest"]);
 }
@@ -208,7 +208,7 @@ fn a_name_that_leads_out_of_the_folder_is_not_followed() {
 #[test]
 fn an_unreachable_mirror() {
     let help = "\n help: check the network, HTTPS_PROXY and the URL, or omit `--index`\n";
-    let url = serve("1.36.3").url();
+    let url = serve("1.37.3").url();
     let user = User::new();
     let run = user.kbr(&format!("use --index {url}/index.yaml"));
     run.refused(
@@ -221,7 +221,7 @@ fn an_unreachable_mirror() {
     user.has_nothing();
 
     for status in [403, 500, 503] {
-        let server = serve_answer("1.36.3", "", Answer::status(status));
+        let server = serve_answer("1.37.3", "", Answer::status(status));
         let text = format!("error: could not reach `URL/archive`: HTTP status {status}{help}");
         refused(&server, "", &text);
     }
@@ -241,12 +241,12 @@ fn an_unreachable_mirror() {
 fn an_invalid_version() {
     let user = User::new();
     for line in ["use", "path", "clean"] {
-        for version in ["latest", "1", "1.36.0-beta.0", "../x", "1.36.2-linux-amd64"] {
+        for version in ["latest", "1", "1.37.0-beta.0", "../x", "1.37.2-linux-amd64"] {
             user.kbr(&format!("{line} {version}")).refused(
                 2,
                 format!(
                     "error: invalid value '{version}' for '[VERSION]': `{version}` is not a version of \
-                     Kubernetes; type a minor such as `1.36`, or a version such as `1.36.2`\n\n\
+                     Kubernetes; type a minor such as `1.37`, or a version such as `1.37.2`\n\n\
                      For more information, try '--help'.\n"
                 ),
             );
@@ -258,7 +258,7 @@ fn an_invalid_version() {
 #[test]
 fn the_path_of_a_version_that_is_not_installed() {
     let user = User::new();
-    for (version, typed) in [("1.36", ""), ("1.35", " 1.35"), ("1.36.2", " 1.36.2")] {
+    for (version, typed) in [("1.37", ""), ("1.35", " 1.35"), ("1.37.2", " 1.37.2")] {
         user.kbr(&format!("path{typed}")).refused(
             1,
             format!(
@@ -268,11 +268,11 @@ fn the_path_of_a_version_that_is_not_installed() {
         );
     }
     assert!(!user.cache().exists());
-    user.install("1.36.2", &["kube-apiserver"]);
+    user.install("1.37.2", &["kube-apiserver"]);
     user.kbr("path").refused(
         1,
         format!(
-            "error: `DATA/kubebuilder-envtest/k8s/1.36.2-{}` has no etcd, kubectl\n \
+            "error: `DATA/kubebuilder-envtest/k8s/1.37.2-{}` has no etcd, kubectl\n \
              help: type `kbr envtest use`\n",
             platform()
         ),
@@ -332,7 +332,7 @@ fn a_full_disk() {
     }
     let files = SERVER.map(|name| (format!("x/{name}"), noise.clone()));
     let user = User::new();
-    let large = serve_archive("1.36.3", pack(&files));
+    let large = serve_archive("1.37.3", pack(&files));
     let run = limited(&user, &use_from(&large, ""), 8).failure();
     let text = "error: could not write `DATA/kubebuilder-envtest/WORK/archive.tar.gz`: File too large (os error 27)\n";
     assert_eq!(words(&run, &large), text);
@@ -340,7 +340,7 @@ fn a_full_disk() {
 
     // Zeros compress: the archive fits, but its files do not.
     let files = SERVER.map(|name| (format!("x/{name}"), "0".repeat(40_000)));
-    let small = serve_archive("1.36.3", pack(&files));
+    let small = serve_archive("1.37.3", pack(&files));
     let run = limited(&user, &use_from(&small, ""), 8).failure();
     let text = "error: could not write `DATA/kubebuilder-envtest/WORK/bin/etcd`: File too large (os error 27)\n";
     assert_eq!(words(&run, &small), text);
@@ -393,14 +393,14 @@ fn a_go_that_is_too_old() {
     ] {
         let user = User::new();
         let path = with_go(&user, version, toolchain, "exit 3");
-        let mut command = user.command("use 1.36.3 --from-source");
+        let mut command = user.command("use 1.37.3 --from-source");
         command.env("PATH", path);
         let run = user.run(command).failure();
         let at = run.stderr.find("error: ").expect("an error");
         assert_eq!(
             run.stderr[at..],
             format!(
-                "error: Kubernetes 1.36.3 needs Go 1.26.0, but `go` is {version}\n help: install Go \
+                "error: Kubernetes 1.37.3 needs Go 1.26.0, but `go` is {version}\n help: install Go \
                  1.26.0 or newer from https://go.dev/dl{or}\n"
             )
         );
@@ -427,7 +427,7 @@ fn an_unreachable_module_proxy() {
         ("off", "module lookup disabled by GOPROXY=off".to_owned()),
         (
             "http://127.0.0.1:1",
-            "Get \"http://127.0.0.1:1/k8s.io/kubernetes/@v/v1.36.2.info\": dial tcp 127.0.0.1:1: \
+            "Get \"http://127.0.0.1:1/k8s.io/kubernetes/@v/v1.37.2.info\": dial tcp 127.0.0.1:1: \
              connect: connection refused"
                 .to_owned(),
         ),
@@ -442,8 +442,8 @@ fn an_unreachable_module_proxy() {
         assert_eq!(
             run.stderr[at..],
             format!(
-                "error: `go mod download k8s.io/kubernetes@v1.36.2` failed:\n       \
-                 k8s.io/kubernetes@v1.36.2: {why}\n help: {MODULES}\n"
+                "error: `go mod download k8s.io/kubernetes@v1.37.2` failed:\n       \
+                 k8s.io/kubernetes@v1.37.2: {why}\n help: {MODULES}\n"
             )
         );
         user.has_nothing();

@@ -165,7 +165,7 @@ pub fn sha512(bytes: &[u8]) -> String {
 /// The index of one version with one archive, in the format of the official index.
 pub fn index(version: &str, platform: &str, hash: &str, link: &str) -> String {
     format!(
-        "releases:\n  v1.36.0-beta.0:\n    envtest-v1.36.0-beta.0-{platform}.tar.gz:\n      \
+        "releases:\n  v1.37.0-beta.0:\n    envtest-v1.37.0-beta.0-{platform}.tar.gz:\n      \
          hash: none\n      selfLink: {link}-beta\n  v{version}:\n    \
          envtest-v{version}-{platform}.tar.gz:\n      hash: {hash}\n      selfLink: {link}\n"
     )

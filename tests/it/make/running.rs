@@ -83,6 +83,12 @@ impl Running {
         self.signal("-TERM", &process)
     }
 
+    /// As if the machine ran out of memory: only that process, without a chance to do anything.
+    pub fn kill(mut self) {
+        self.child.kill().expect("it runs");
+        self.child.wait().expect("it ends");
+    }
+
     fn signal(self, signal: &str, to: &str) -> Ended {
         assert!(kill(signal, to), "{signal} to {to}");
         self.wait()

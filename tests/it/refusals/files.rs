@@ -101,6 +101,7 @@ error: `.clippy.toml` already exists with different content
        `src/lib.rs` already exists with different content
        `src/main.rs` already exists with different content
        `src/webhook.rs` already exists with different content
+       `tests/crash.rs` already exists with different content
        `tests/it/main.rs` already exists with different content
        `tests/it/manifests.rs` already exists with different content
        `tests/rbac.rs` already exists with different content
@@ -144,6 +145,7 @@ error: `.clippy.toml` already exists with different content
        `third_party/kbr-runtime/src/handle/names.rs` already exists with different content
        `third_party/kbr-runtime/src/handle/status.rs` already exists with different content
        `third_party/kbr-runtime/src/health.rs` already exists with different content
+       `third_party/kbr-runtime/src/hold.rs` already exists with different content
        `third_party/kbr-runtime/src/http_server.rs` already exists with different content
        `third_party/kbr-runtime/src/http_server/metered.rs` already exists with different content
        `third_party/kbr-runtime/src/http_server/peer.rs` already exists with different content
@@ -154,6 +156,7 @@ error: `.clippy.toml` already exists with different content
        `third_party/kbr-runtime/src/logging/log_limit.rs` already exists with different content
        `third_party/kbr-runtime/src/manager.rs` already exists with different content
        `third_party/kbr-runtime/src/manager/lead.rs` already exists with different content
+       `third_party/kbr-runtime/src/manager/plan.rs` already exists with different content
        `third_party/kbr-runtime/src/metrics.rs` already exists with different content
        `third_party/kbr-runtime/src/metrics/access.rs` already exists with different content
        `third_party/kbr-runtime/src/metrics/cache.rs` already exists with different content
@@ -168,6 +171,11 @@ error: `.clippy.toml` already exists with different content
        `third_party/kbr-runtime/src/otlp.rs` already exists with different content
        `third_party/kbr-runtime/src/otlp/collector.rs` already exists with different content
        `third_party/kbr-runtime/src/pause.rs` already exists with different content
+       `third_party/kbr-runtime/src/plan.rs` already exists with different content
+       `third_party/kbr-runtime/src/plan/diff.rs` already exists with different content
+       `third_party/kbr-runtime/src/plan/report.rs` already exists with different content
+       `third_party/kbr-runtime/src/plan/target.rs` already exists with different content
+       `third_party/kbr-runtime/src/plan/write.rs` already exists with different content
        `third_party/kbr-runtime/src/probes.rs` already exists with different content
        `third_party/kbr-runtime/src/problem.rs` already exists with different content
        `third_party/kbr-runtime/src/queue.rs` already exists with different content
@@ -219,6 +227,26 @@ error: `.clippy.toml` already exists with different content
        `third_party/kbr-testing/src/builder.rs` already exists with different content
        `third_party/kbr-testing/src/control_plane.rs` already exists with different content
        `third_party/kbr-testing/src/conversions.rs` already exists with different content
+       `third_party/kbr-testing/src/crash.rs` already exists with different content
+       `third_party/kbr-testing/src/crash/change.rs` already exists with different content
+       `third_party/kbr-testing/src/crash/created.rs` already exists with different content
+       `third_party/kbr-testing/src/crash/differs.rs` already exists with different content
+       `third_party/kbr-testing/src/crash/kinds.rs` already exists with different content
+       `third_party/kbr-testing/src/crash/life.rs` already exists with different content
+       `third_party/kbr-testing/src/crash/moment.rs` already exists with different content
+       `third_party/kbr-testing/src/crash/options.rs` already exists with different content
+       `third_party/kbr-testing/src/crash/proxy.rs` already exists with different content
+       `third_party/kbr-testing/src/crash/run.rs` already exists with different content
+       `third_party/kbr-testing/src/crash/stage.rs` already exists with different content
+       `third_party/kbr-testing/src/crash/state.rs` already exists with different content
+       `third_party/kbr-testing/src/crash/state/lines.rs` already exists with different content
+       `third_party/kbr-testing/src/development.rs` already exists with different content
+       `third_party/kbr-testing/src/development/apply.rs` already exists with different content
+       `third_party/kbr-testing/src/development/difference.rs` already exists with different content
+       `third_party/kbr-testing/src/development/objects.rs` already exists with different content
+       `third_party/kbr-testing/src/development/pause.rs` already exists with different content
+       `third_party/kbr-testing/src/development/rights.rs` already exists with different content
+       `third_party/kbr-testing/src/development/writes.rs` already exists with different content
        `third_party/kbr-testing/src/error.rs` already exists with different content
        `third_party/kbr-testing/src/external.rs` already exists with different content
        `third_party/kbr-testing/src/fault_proxy.rs` already exists with different content
@@ -226,6 +254,7 @@ error: `.clippy.toml` already exists with different content
        `third_party/kbr-testing/src/fault_proxy/passing.rs` already exists with different content
        `third_party/kbr-testing/src/folder.rs` already exists with different content
        `third_party/kbr-testing/src/grants.rs` already exists with different content
+       `third_party/kbr-testing/src/http_proxy.rs` already exists with different content
        `third_party/kbr-testing/src/install.rs` already exists with different content
        `third_party/kbr-testing/src/keys.rs` already exists with different content
        `third_party/kbr-testing/src/kubelet.rs` already exists with different content
@@ -242,6 +271,7 @@ error: `.clippy.toml` already exists with different content
        `third_party/kbr-testing/src/server.rs` already exists with different content
        `third_party/kbr-testing/src/serving.rs` already exists with different content
        `third_party/kbr-testing/src/suite.rs` already exists with different content
+       `third_party/kbr-testing/src/target.rs` already exists with different content
        `third_party/kbr-testing/src/test_target.rs` already exists with different content
        `third_party/kbr-testing/src/thread.rs` already exists with different content
        `third_party/kbr-testing/src/values.rs` already exists with different content

@@ -22,7 +22,12 @@ const MANIFEST: [(&str, &str); 2] = [
 const STEPS: [(&str, &[&str]); 4] = [
     (
         "init --domain example.com --project-name before",
-        &["examples/run-local.rs", "tests/rbac.rs", "tests/it/main.rs"],
+        &[
+            "examples/run-local.rs",
+            "tests/crash.rs",
+            "tests/rbac.rs",
+            "tests/it/main.rs",
+        ],
     ),
     ("create api --version v1 --kind Captain", &[]),
     (

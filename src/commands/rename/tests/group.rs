@@ -48,6 +48,45 @@ fn a_renamed_group_is_the_same_as_a_new_one() {
     }
 }
 
+/// What follows from a CRD and not from a template is renamed as well.
+#[test]
+fn imported_types_have_the_new_names_too() {
+    const CRD: &str = "apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: masts.crew.example.com}
+spec:
+  group: crew.example.com
+  names: {kind: Mast, plural: masts, singular: mast, listKind: MastList}
+  scope: Namespaced
+  versions:
+  - name: v1
+    served: true
+    storage: true
+    schema:
+      openAPIV3Schema:
+        type: object
+        properties:
+          spec: {type: object, required: [height], properties: {height: {type: integer, minimum: 3}}}
+";
+    let imported = |crd: &str| {
+        let mut bench = Bench::small("");
+        bench.edit("crds.yaml", crd);
+        let mut bench = bench.after("import crd crds.yaml");
+        bench.files.remove("crds.yaml");
+        bench
+    };
+
+    let before = imported(CRD);
+    let group = before.after(&rename("crew", "ship"));
+    assert_same(&group, &imported(&CRD.replace("crew", "ship")));
+    let kind = before.after("rename kind --group crew --kind Mast --to Sail --plural sails");
+    let new = imported(&CRD.replace("Mast", "Sail").replace("mast", "sail"));
+    for folder in ["config/samples", "tests/stored"] {
+        let sample = format!("{folder}/crew_v1_sail.yaml");
+        assert_eq!(kind.text(&sample), new.text(&sample));
+    }
+}
+
 #[test]
 fn code_of_the_owner_stays_and_uses_the_new_group() {
     let mut bench = project("--multigroup", "crew");

@@ -23,6 +23,9 @@ pub(crate) trait Source: Send + Sync {
     fn follow(self: Arc<Self>, watches: Watches) -> BoxFuture<'static, ()>;
 
     fn watched(&self) -> &Watched;
+
+    /// Forgets what this process wrote, which were dry runs; so will be what it writes later.
+    fn forget_writes(&self);
 }
 
 /// What is known of the watch of a cache.
@@ -76,6 +79,10 @@ impl<K: Cached> Source for Inner<K> {
 
     fn watched(&self) -> &Watched {
         &self.watched
+    }
+
+    fn forget_writes(&self) {
+        lock(&self.state).forget_writes();
     }
 }
 

@@ -43,6 +43,8 @@ pub(crate) struct State {
     is_listed: bool,
     /// How many objects that the watch has shown cannot be read.
     unreadable: usize,
+    /// Whether all writes are dry runs, which no watch will ever show.
+    is_plan: bool,
 }
 
 /// An object of which something is known.
@@ -151,6 +153,14 @@ impl State {
             .collect()
     }
 
+    /// Forgets what this process wrote: it was a dry run, as all later writes are.
+    pub(super) fn forget_writes(&mut self) {
+        self.is_plan = true;
+        for key in mem::take(&mut self.unsettled) {
+            self.update(&key, |slot| slot.written = None);
+        }
+    }
+
     /// A list begins.
     pub(crate) fn begin_list(&mut self) {
         // After a backup was restored, the list may be older than what was shown.
@@ -243,7 +253,11 @@ impl State {
     /// Records what this process wrote, as the API server returned it. If the watch is past that and does not show the
     /// object, it is gone already, which nobody has been told.
     pub(crate) fn wrote(&mut self, key: &Arc<Key>, entry: Arc<Entry>) -> Option<Change> {
-        let version = entry.number();
+        let version = if self.is_plan {
+            u64::MAX
+        } else {
+            entry.number()
+        };
         let shown = self.objects.get(key).and_then(|slot| slot.shown.as_ref());
         let is_past = shown.is_some_and(|shown| shown.number() >= version);
         if !is_past && self.newest < version {

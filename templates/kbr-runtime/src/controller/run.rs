@@ -7,6 +7,7 @@ use std::collections::{BTreeSet, HashMap};
 use std::error::Error;
 use std::future::pending;
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use futures::StreamExt;
 use futures::future::BoxFuture;
@@ -21,11 +22,15 @@ use crate::api_server::ApiServer;
 use crate::backoff::Backoff;
 use crate::cache::{Cached, Source, lock};
 use crate::handle::{Hand, Statuses};
-use crate::queue::Queue;
+use crate::plan::Pass;
+use crate::queue::{Cause, Queue};
 use crate::reconciler::{Policy, Reconciler};
 use crate::restless::Restless;
 use crate::watch::Watches;
 use crate::{Action, Clock, Handle, metrics, workers};
+
+/// How long the first lists of a plan may take. Nobody waits for a CRD that is not installed.
+const PLAN_SYNC_LIMIT: Duration = Duration::from_secs(30);
 
 impl<K: Cached> Controller<K> {
     /// Subscribes to the caches. Nothing is sent yet.
@@ -88,6 +93,7 @@ impl<K: Cached> Controller<K> {
             failing: failing.collect(),
             restless: Restless::new(),
         };
+        let server = run.server.clone();
         let hand = Hand {
             name,
             client: run.client,
@@ -105,15 +111,19 @@ impl<K: Cached> Controller<K> {
             0 => usize::MAX,
             limit => limit.into(),
         };
-        let (sources, streams, sync_limit) = (self.sources, self.streams, self.sync_limit);
+        let (sources, streams) = (self.sources, self.streams);
+        let sync_limit = match server.plan() {
+            Some(_) => self.sync_limit.min(PLAN_SYNC_LIMIT),
+            None => self.sync_limit,
+        };
         let (all, watching, shown) = (sources.clone(), watches.clone(), sources.clone());
         let work = async move {
             let mut tasks = JoinSet::new();
             for mut stream in streams {
-                let queue = queue.clone();
+                let (queue, cause) = (queue.clone(), Arc::new(Cause::Stream));
                 tasks.spawn(async move {
                     while let Some((object, trigger)) = stream.next().await {
-                        queue.add(&object, trigger);
+                        queue.add_for(&object, trigger, &cause);
                     }
                 });
             }
@@ -124,9 +134,22 @@ impl<K: Cached> Controller<K> {
                     }
                 };
                 // A list does not arrive while the API server is unreachable.
-                if stop.run_until_cancelled(listed).await.is_some() {
-                    workers::run(queue, limit, threads, work, stop).await;
+                if stop.run_until_cancelled(listed).await.is_none() {
+                    return;
                 }
+                let Some(plan) = server.plan() else {
+                    return workers::run(queue, limit, threads, work, stop).await;
+                };
+                let pass = Pass {
+                    controller: name,
+                    resource: cache.resource(),
+                    objects: cache.keys(),
+                    sources: &sources,
+                    threads,
+                    limit: queue.bound(),
+                    work,
+                };
+                plan.pass(pass).await;
             };
             tokio::select! {
                 () = reconciled => "it was stopped".to_owned(),

@@ -157,6 +157,8 @@ async fn a_renewal_without_an_answer_does_not_delay_the_release() {
         config,
         settings,
         identity: "me".to_owned(),
+        is_developed: false,
+        not_before: BootTime::default(),
         gate,
         leads: Gauge::default(),
         state: watch::channel(State::Leading).0,

@@ -7,6 +7,11 @@ use super::*;
 use futures::FutureExt;
 
 impl Queue {
+    /// Asks for a reconcile, whatever the cause.
+    pub(crate) fn add(&self, object: &Arc<Key>, trigger: Trigger) {
+        self.add_for(object, trigger, &Arc::new(Cause::Stream));
+    }
+
     /// As if there had been work for that time, and none had finished.
     pub(crate) fn has_waited(&self, time: Duration) {
         let then = Instant::now().checked_sub(time);
@@ -170,6 +175,44 @@ async fn what_is_due_and_what_changes_do_not_starve_each_other() {
     assert!(*fewest.unwrap() >= 9 && *most.unwrap() <= 11, "{turns:?}");
     // They are due, and the depth says so.
     assert!(queue.backlog().waiting > 300, "{:?}", queue.backlog());
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_reconcile_knows_what_asked_for_it() {
+    let queue = queue();
+    let (object, ask) = (key("a"), |name: &str, trigger| {
+        let cause = Cause::Object("pods".to_owned(), key(name), trigger);
+        queue.add_for(&key("a"), trigger, &Arc::new(cause));
+    });
+
+    // A change counts more than a list, and then the first one counts.
+    ask("listed", Trigger::List);
+    ask("changed", Trigger::Change);
+    ask("later", Trigger::Change);
+    ask("listed", Trigger::List);
+    let mut running = next(&queue).unwrap();
+    assert_eq!(queue.trigger(&object), "pods changed has changed");
+
+    // What asks meanwhile is why the next one runs.
+    ask("listed", Trigger::List);
+    assert_eq!(queue.trigger(&object), "pods changed has changed");
+    running.due_in(Some(SECOND));
+    drop(running);
+    let mut running = next(&queue).unwrap();
+    assert_eq!(queue.trigger(&object), "pods listed was listed");
+
+    running.due_in(Some(SECOND));
+    drop(running);
+    let _running = queue.next().await;
+    assert_eq!(queue.trigger(&object), "it was due");
+
+    // What a deleted object waited for is forgotten.
+    ask("changed", Trigger::Change);
+    queue.forget(&object);
+    queue.add(&object, Trigger::List);
+    drop(_running);
+    let _running = next(&queue).unwrap();
+    assert_eq!(queue.trigger(&object), "a stream asked for it");
 }
 
 #[tokio::test(start_paused = true)]

@@ -76,7 +76,7 @@ where
     let head = ProxiedRequest::of(&parts);
     let underway = Underway(Arc::clone(line));
     if let Some(Fault::Refuse { code, retry_after }) = faults.meet(line, head) {
-        return Ok(refusal(code, retry_after));
+        return Ok(refusal(code, retry_after).map(|text| Passing::Own(Some(text))));
     }
     if line.swallows_requests() {
         return pending().await;
@@ -93,7 +93,8 @@ where
     Ok(answer?.map(|body| Passing::Down(body, underway)))
 }
 
-fn refusal(code: StatusCode, retry_after: Option<Duration>) -> Response<Passing> {
+/// An answer of the proxy itself.
+pub(crate) fn refusal(code: StatusCode, retry_after: Option<Duration>) -> Response<Bytes> {
     let seconds = retry_after.map_or(0, |after| after.as_secs());
     let reason = code.canonical_reason().unwrap_or_default().replace(' ', "");
     let status = json!({
@@ -106,7 +107,7 @@ fn refusal(code: StatusCode, retry_after: Option<Duration>) -> Response<Passing>
         "details": { "retryAfterSeconds": seconds },
         "code": code.as_u16(),
     });
-    let mut response = Response::new(Passing::Own(Some(status.to_string().into())));
+    let mut response = Response::new(Bytes::from(status.to_string()));
     *response.status_mut() = code;
     let headers = response.headers_mut();
     headers.insert(

@@ -7,6 +7,7 @@ use super::*;
 
 fn pool(names: &[&str]) -> Pool {
     Pool {
+        granted: Vec::new(),
         names: names.iter().map(|name| (*name).to_owned()).collect(),
         taken: AtomicUsize::new(0),
     }

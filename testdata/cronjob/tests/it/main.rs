@@ -17,6 +17,7 @@ mod events;
 mod interruptions;
 mod kubectl;
 mod manifests;
+mod plan;
 mod policies;
 mod readme;
 mod requests;

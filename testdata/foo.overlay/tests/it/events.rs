@@ -105,7 +105,7 @@ async fn pods_that_do_not_run_are_a_warning() {
     let spec = json!({ "deploymentName": "web" });
     let (_, deployment) = world.create_and_wait("sample", spec).await;
     let pods = Api::<Pod>::namespaced(env().admin(), &world.namespace);
-    let template = deployment.spec.unwrap().template;
+    let template = deployment.spec.template;
     let mut pod = Pod {
         metadata: template.metadata.unwrap_or_default(),
         spec: template.spec,

@@ -153,5 +153,5 @@ fn condition<'a>(foo: &'a Foo, type_: &str) -> Option<&'a Condition> {
 
 /// The desired number of replicas of a Deployment.
 pub fn replicas(deployment: &Deployment) -> Option<i32> {
-    deployment.spec.as_ref()?.replicas
+    deployment.spec.replicas
 }

@@ -23,7 +23,7 @@ async fn patch(world: &World, name: &str, change: Value) -> Deployment {
 }
 
 fn image(deployment: &Deployment) -> Option<&str> {
-    let pod = deployment.spec.as_ref()?.template.spec.as_ref()?;
+    let pod = deployment.spec.template.spec.as_ref()?;
     pod.containers.first()?.image.as_deref()
 }
 
@@ -97,7 +97,7 @@ async fn drift_is_corrected_and_what_others_add_stays() {
     let fixed = world.wait("web", is_fixed).await;
     assert_eq!(fixed.uid(), deployment.uid());
     assert_eq!(fixed.annotations()["example.com/team"], "a");
-    assert_eq!(fixed.spec.unwrap().min_ready_seconds, Some(30));
+    assert_eq!(fixed.spec.min_ready_seconds, Some(30));
 }
 
 #[tokio::test]

@@ -111,7 +111,7 @@ async fn drift_is_corrected_and_what_others_add_stays() {
     let fixed = world.wait_deployment("sample", is_fixed).await;
     assert_eq!(fixed.uid(), deployment.uid());
     assert_eq!(fixed.annotations()["example.com/team"], "a");
-    assert_eq!(fixed.spec.unwrap().min_ready_seconds, Some(1));
+    assert_eq!(fixed.spec.min_ready_seconds, Some(1));
 }
 
 #[tokio::test]

@@ -245,12 +245,12 @@ pub fn roles(guestbook: &Guestbook) -> (Option<&str>, &[String]) {
 
 /// The desired number of pods of a Deployment.
 pub fn replicas(deployment: &Deployment) -> Option<i32> {
-    deployment.spec.as_ref()?.replicas
+    deployment.spec.replicas
 }
 
 /// The hash of the settings that the pods of a Deployment are started with.
 pub fn config_hash(deployment: &Deployment) -> Option<&String> {
-    let template = deployment.spec.as_ref()?.template.metadata.as_ref()?;
+    let template = deployment.spec.template.metadata.as_ref()?;
     let annotations = template.annotations.as_ref()?;
     annotations.get("webapp.my.domain/config-hash")
 }

@@ -15,6 +15,8 @@ use crate::api_server::mortal;
 use crate::env;
 use crate::orphans::run_local;
 
+const ALLOW_OLDER: &str = "KBR_ALLOW_OLDER_KUBERNETES";
+
 /// Runs `run-local` until it exits and returns what it writes to standard error.
 #[track_caller]
 fn refused(command: &mut Command) -> String {
@@ -43,6 +45,22 @@ fn assets(name: &str, binaries: &[&str]) -> PathBuf {
     folder
 }
 
+/// The version of the API server of these tests, such as 1.37.2.
+fn version() -> String {
+    let server = installed().join("kube-apiserver");
+    let output = Command::new(server).arg("--version").output().unwrap();
+    let text = String::from_utf8(output.stdout).unwrap();
+    let version = text.trim_end().strip_prefix("Kubernetes v").unwrap();
+    version.to_owned()
+}
+
+/// Its minor, which is also that of the types.
+fn minor() -> String {
+    let version = version();
+    let (minor, _) = version.rsplit_once('.').unwrap();
+    minor.to_owned()
+}
+
 #[test]
 fn a_folder_that_lacks_a_binary() {
     let folder = assets("two-of-three", &["etcd", "kubectl"]);
@@ -51,8 +69,9 @@ fn a_folder_that_lacks_a_binary() {
         refused(run_local().env("KUBEBUILDER_ASSETS", &folder)),
         format!(
             "error: `{}` has no kube-apiserver\n\
-             Unset KUBEBUILDER_ASSETS, or run `kbr envtest use 1.36` and set it to what `kbr envtest path 1.36` prints\n",
-            folder.display()
+             Unset KUBEBUILDER_ASSETS, or run `kbr envtest use {minor}` and set it to what `kbr envtest path {minor}` prints\n",
+            folder.display(),
+            minor = minor()
         )
     );
 }
@@ -60,16 +79,19 @@ fn a_folder_that_lacks_a_binary() {
 /// The server is the real one; only the version that it reports is that of an older minor.
 #[test]
 fn an_api_server_older_than_the_types() {
-    let folder = assets("old", &["etcd", "kubectl"]);
+    let folder = assets("old", &["etcd", "kubectl", "kube-controller-manager"]);
     let (new, binary) = (
         installed().join("kube-apiserver"),
         folder.join("kube-apiserver"),
     );
-    let version = Command::new(&new).arg("--version").output().unwrap();
-    let version = String::from_utf8(version.stdout).unwrap();
-    let version = version.trim_end().strip_prefix("Kubernetes v").unwrap();
-    let old = version.replacen(".36.", ".35.", 1);
-    assert_ne!(old, version);
+    let (minor, version) = (minor(), version());
+    let number: u32 = minor["1.".len()..].parse().unwrap();
+    let old = version.replacen(&minor, &format!("1.{}", number - 1), 1);
+    assert_eq!(
+        old.len(),
+        version.len(),
+        "the binary stays as long as it is"
+    );
     // This process never opens the file: a process that another test starts meanwhile would inherit it and
     // keep it busy.
     let mut copy = Command::new("sh");
@@ -81,11 +103,21 @@ fn an_api_server_older_than_the_types() {
         .args([&new, &binary]);
     assert!(copy.status().unwrap().success());
 
-    let error = refused(run_local().env("KUBEBUILDER_ASSETS", &folder));
+    let mut refusing = run_local();
+    refusing.env_remove(ALLOW_OLDER);
+    let error = refused(refusing.env("KUBEBUILDER_ASSETS", &folder));
+    let mut allowing = Command::new(std::env::current_exe().unwrap());
+    allowing.args(["--exact", "environment::each_namespace_is_new"]);
+    let output = allowing
+        .env("KUBEBUILDER_ASSETS", &folder)
+        .env(ALLOW_OLDER, "true")
+        .output()
+        .unwrap();
     fs::remove_file(binary).unwrap();
 
+    assert!(output.status.success(), "{output:?}");
     let expected = format!(
-        "error: the API server of `{}` is v{old}, older than the types of Kubernetes 1.36 in use; \
+        "error: the API server of `{}` is v{old}, older than the types of Kubernetes {minor} in use; \
          its log: ",
         folder.display()
     );
@@ -94,8 +126,11 @@ fn an_api_server_older_than_the_types() {
     assert!(Path::new(log).exists(), "{log}");
     assert_eq!(
         advice,
-        "Run `kbr envtest use 1.36`, and unset KUBEBUILDER_ASSETS or set it to \
-         `kbr envtest path 1.36`\n"
+        format!(
+            "Run `kbr envtest use {minor}`, and unset KUBEBUILDER_ASSETS or set it to \
+             `kbr envtest path {minor}`. To test on an older Kubernetes, set {ALLOW_OLDER}=true: fields that it \
+             does not know are lost\n"
+        )
     );
 }
 
@@ -111,10 +146,11 @@ fn a_folder_without_the_controller_manager_that_a_test_needs() {
     let text = String::from_utf8(output.stdout).unwrap();
     let expected = format!(
         "\n`{}` has no kube-controller-manager\n\
-         Run `kbr envtest use 1.36 --with-controller-manager`, and for `make test` and CI write \
+         Run `kbr envtest use {} --with-controller-manager`, and for `make test` and CI write \
          `ENVTEST_OPTIONS ?= --with-controller-manager` in the Makefile and \
          `CONTROLLER_MANAGER: \"true\"` in .github/workflows/test.yml\n",
-        folder.display()
+        folder.display(),
+        minor()
     );
     assert!(text.contains(&expected), "{text}");
 }
@@ -134,8 +170,11 @@ fn neither_a_folder_nor_kbr() {
 
     assert_eq!(
         refused(command.env("KBR", "/does/not/exist")),
-        "error: could not run `/does/not/exist` to find the API server's binaries: No such file or directory (os error 2)\n\
-         Put kbr on the PATH and run `kbr envtest use 1.36`, or set KUBEBUILDER_ASSETS\n"
+        format!(
+            "error: could not run `/does/not/exist` to find the API server's binaries: No such file or directory (os error 2)\n\
+             Put kbr on the PATH and run `kbr envtest use {}`, or set KUBEBUILDER_ASSETS\n",
+            minor()
+        )
     );
 }
 
@@ -144,7 +183,7 @@ fn the_error_of_kbr_about_a_missing_folder_is_passed_on() {
     // Any program that rejects these arguments will do.
     let fails = env!("CARGO_BIN_EXE_manager");
     let said = Command::new(fails)
-        .args(["envtest", "path", "1.36"])
+        .args(["envtest", "path", &minor()])
         .output();
     let said = String::from_utf8(said.unwrap().stderr).unwrap();
     assert!(

@@ -115,7 +115,7 @@ impl World {
     /// A pod of the Deployment, which does not exist yet.
     async fn pod_of(&self, deployment: &str) -> Pod {
         let deployment = self.deployments.get(deployment).await.unwrap();
-        let template = deployment.spec.unwrap().template;
+        let template = deployment.spec.template;
         let mut pod = Pod {
             metadata: template.metadata.unwrap_or_default(),
             spec: template.spec,
@@ -173,11 +173,11 @@ fn condition<'a>(object: &'a Object, type_: &str) -> Option<&'a meta::Condition>
 }
 
 fn replicas(deployment: &Deployment) -> Option<i32> {
-    deployment.spec.as_ref()?.replicas
+    deployment.spec.replicas
 }
 
 fn image(deployment: &Deployment) -> Option<&str> {
-    let pods = deployment.spec.as_ref()?.template.spec.as_ref()?;
+    let pods = deployment.spec.template.spec.as_ref()?;
     pods.containers.first()?.image.as_deref()
 }
 

@@ -6,6 +6,7 @@
 //! Other crates that read or write these resources depend on this one.
 
 pub mod crew;
+pub mod external;
 pub mod fiz;
 pub mod foo;
 pub mod foo_policy;

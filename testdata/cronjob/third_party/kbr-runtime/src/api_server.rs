@@ -18,7 +18,7 @@ use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::error::Error as StdError;
 use std::mem;
-use std::sync::{Arc, Mutex, MutexGuard};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
 use std::task::{Context, Poll};
 use std::time::Duration;
 
@@ -41,6 +41,7 @@ use crate::chain::chain;
 use crate::client::{ask_readiness, parameter};
 use crate::election::Gate;
 use crate::metrics;
+use crate::plan::Plan;
 use body::Bounded;
 
 /// How long the response to a watch may take to begin. An API server answers it at once, whatever webhooks do:
@@ -89,6 +90,7 @@ struct Shared {
     answers: watch::Sender<bool>,
     gate: Gate,
     requests: metrics::Requests,
+    plan: OnceLock<Plan>,
 }
 
 #[derive(Default)]
@@ -133,6 +135,7 @@ impl ApiServer {
             answers: watch::Sender::new(true),
             gate: Gate::default(),
             requests: metrics::Requests::default(),
+            plan: OnceLock::new(),
         }))
     }
 
@@ -148,7 +151,22 @@ impl ApiServer {
             generation: self.lock().generation,
             connections,
         });
-        Ok(builder.with_layer(&requests).build())
+        let client = builder.with_layer(&requests).build();
+        Ok(match self.plan() {
+            Some(plan) => plan.client(client),
+            None => client,
+        })
+    }
+
+    /// Makes a plan: what later clients write is not written.
+    pub(crate) fn only_plan(&self) {
+        // An error means that it has one.
+        let _ = self.0.plan.set(Plan::default());
+    }
+
+    /// The plan, if one is made.
+    pub(crate) fn plan(&self) -> Option<&Plan> {
+        self.0.plan.get()
     }
 
     /// The gate that each request must pass.

@@ -27,7 +27,7 @@ use crate::cache::{Cached, Change, Entry, Source, guard, is_controlled_by_a, loc
 use crate::handle::{Applied, Names, PODS};
 use crate::key::Key;
 use crate::pause::Pause;
-use crate::queue::{Queue, Trigger};
+use crate::queue::{Cause, Queue, Trigger};
 use crate::referenced::References;
 use crate::watch::SYNC_LIMIT;
 pub(crate) use run::{Prepared, Run};
@@ -193,9 +193,16 @@ impl<K: Cached> Controller<K> {
         let cache = cache.clone();
         self.sources.push(cache.source());
         self.setup.push(Box::new(move |queue| {
+            let resource = cache.resource();
             let subscriber = move |change: &Change, object: Option<&T>| {
-                for object in concerned(change, object, &queue) {
-                    queue.add(&object, change.trigger);
+                let concerned = concerned(change, object, &queue);
+                if concerned.is_empty() {
+                    return;
+                }
+                let (resource, key) = (resource.clone(), change.key.clone());
+                let cause = Arc::new(Cause::Object(resource, key, change.trigger));
+                for object in concerned {
+                    queue.add_for(&object, change.trigger, &cause);
                 }
             };
             cache.subscribe(needs_objects, Box::new(subscriber));
@@ -275,8 +282,8 @@ impl<K: Cached> Controller<K> {
     /// fn controller(manager: &mut Manager) -> Controller<Deployment> {
     ///     Controller::new(manager.all::<Deployment>())
     ///         .references(manager.metadata::<Secret>(), |deployment| {
-    ///             let pods = deployment.spec.iter().flat_map(|spec| &spec.template.spec);
-    ///             let secrets = pods.flat_map(|pod| pod.image_pull_secrets.iter().flatten());
+    ///             let pod = deployment.spec.template.spec.as_ref();
+    ///             let secrets = pod.and_then(|pod| pod.image_pull_secrets.as_ref()).into_iter().flatten();
     ///             let names: Vec<_> = secrets.map(|secret| ObjectRef::new(&secret.name)).collect();
     ///             names
     ///         })

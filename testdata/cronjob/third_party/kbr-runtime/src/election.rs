@@ -28,6 +28,7 @@ use crate::metrics::Metrics;
 use crate::random::random;
 use crate::thread::Thread;
 use crate::{Flags, ManagerError};
+use boot_time::BootTime;
 use candidate::Candidate;
 pub(crate) use gate::Gate;
 use record::Record;
@@ -38,6 +39,10 @@ const LAST_MOMENTS: Duration = Duration::from_secs(2);
 /// client-go makes the time between two attempts up to this much longer, so that candidates do not all try
 /// at the same time.
 const JITTER: f64 = 1.2;
+
+/// The holder of the Lease while `kbr dev` develops an operator that is also deployed; only `kbr dev` sets it. A process
+/// with it takes the Lease over from its holder, and does not release it: the next one has the same.
+const DEVELOPER: &str = "KBR_DEV_LEASE_HOLDER";
 
 /// The file with the pod's namespace.
 const NAMESPACE: &str = "/var/run/secrets/kubernetes.io/serviceaccount/namespace";
@@ -182,11 +187,14 @@ impl Election {
         let (lease, last_moments) = (settings.lease(), settings.last_moments());
         let (state, receiver) = watch::channel(State::Waiting);
         let stop = CancellationToken::new();
+        let developer = std::env::var(DEVELOPER).ok();
         let candidate = Candidate {
             config,
             client,
             settings,
-            identity: identity(|name| std::env::var(name).ok()),
+            is_developed: developer.is_some(),
+            identity: developer.unwrap_or_else(|| identity(|name| std::env::var(name).ok())),
+            not_before: BootTime::default(),
             gate,
             leads,
             state: state.clone(),

@@ -106,6 +106,18 @@ pub enum ManagerError {
         /// The error with its causes, or the panic.
         reason: String,
     },
+    /// With `--plan`: something would change. The plan is on standard output.
+    #[error("{summary}")]
+    WouldChange {
+        /// How many objects.
+        summary: String,
+    },
+    /// With `--plan`: the plan could not be made, or not for all objects. What is known of it is on standard output.
+    #[error("could not make the plan: {reason}")]
+    Plan {
+        /// Why not.
+        reason: String,
+    },
     /// Reconciles of these controllers, or these tasks, were still running at the end of
     /// `--graceful-shutdown-timeout`, and were aborted.
     #[error("still running after the grace period: {}", .0.join(", "))]
@@ -113,18 +125,27 @@ pub enum ManagerError {
 }
 
 /// Ends the process. The exit code is 0 if `outcome` is `Ok`; otherwise the error is logged, and the
-/// exit code is 1.
+/// exit code is 1. With `--plan`, it is 1 if something would change, and 2 for an error.
 ///
 /// Returning from `main` would wait for a reconcile that blocks its thread; this function does not. With
 /// the feature `otlp`, it waits up to a second for the last traces to be sent, unless leadership was lost.
 pub fn exit(outcome: Result<(), ManagerError>) -> ! {
-    if let Err(error) = &outcome {
-        tracing::error!(error = chain(error), "the manager failed");
-    }
+    let code = match &outcome {
+        Ok(()) => 0,
+        Err(ManagerError::WouldChange { .. }) => 1,
+        Err(error) => {
+            tracing::error!(error = chain(error), "the manager failed");
+            if matches!(error, ManagerError::Plan { .. }) {
+                2
+            } else {
+                1
+            }
+        }
+    };
     #[cfg(feature = "otlp")]
     // After leadership was lost, everything that still runs must end at once.
     if !matches!(outcome, Err(ManagerError::LeadershipLost { .. })) {
         crate::otlp::finish();
     }
-    std::process::exit(outcome.is_err().into())
+    std::process::exit(code)
 }

@@ -32,6 +32,12 @@ pub struct Flags {
     #[arg(long, value_name = "FILE")]
     pub kubeconfig: Option<PathBuf>,
 
+    /// Print what the controllers would change now, and change nothing: each existing object is reconciled once,
+    /// and each write is a dry run. The exit code is 0 if nothing would change, 1 if something would, and 2 after an
+    /// error. Takes no Lease, serves nothing, publishes no events and runs no tasks.
+    #[arg(long)]
+    pub plan: bool,
+
     /// Address of /healthz and /readyz; 0 turns them off.
     #[arg(long, value_name = "ADDRESS", default_value = ":8081")]
     pub health_probe_bind_address: BindAddress,

@@ -553,11 +553,24 @@
 //! is new for each process, as in client-go. So the process of a container that restarts after a crash waits
 //! until the Lease of the last one has expired.
 //!
+//! `kbr dev --context` sets `KBR_DEV_LEASE_HOLDER`, which is the identity then: a process with it takes the Lease over
+//! from its holder, runs nothing until that holder must have noticed, and does not release the Lease, which kbr does.
+//!
 //! A leader that cannot renew the Lease for 10 s exits with code 1, at the latest two seconds later, even if
 //! a reconcile blocks its thread. It starts no request in that time, not even if it was suspended and resumes
 //! later. Data that it handed to the kernel before may still
 //! arrive. So a reconcile should write with the resource version that it has read, as [`Handle::status`] and
 //! [`Handle::apply`] do, and create objects with fixed names.
+//!
+//! # What would it change?
+//!
+//! With `--plan` a manager prints what its controllers would change in the cluster now, as a diff for each object, and
+//! ends. The exit code is 0 if nothing would change, 1 if something would, and 2 after an error. Each existing object is
+//! reconciled once; each write of the manager's client is a dry run, which needs the rights of the write. A manager that
+//! leads is not disturbed: there is no election, and no webhook, event, certificate or task.
+//!
+//! What depends on an object that does not exist yet is listed as not known. What a reconcile does with another client,
+//! or in another system, is done: it can look at [`Flags::plan`](crate::Flags::plan).
 //!
 //! # A warm standby, and controllers that need no lead
 //!

@@ -6,6 +6,7 @@
 //! All of them start in [`Manager::run`]: servers at once, controllers once this process leads.
 
 mod lead;
+mod plan;
 
 use std::collections::HashMap;
 use std::error::Error as StdError;
@@ -124,8 +125,10 @@ impl Manager {
     pub async fn new(flags: Flags) -> Result<Self, ManagerError> {
         client::install_tls_provider();
         logging::init(&flags);
-        let config = client::load_config(flags.kubeconfig.as_deref()).await?;
-        Self::with_config(flags, config)
+        let (is_plan, kubeconfig) = (flags.plan, flags.kubeconfig.clone());
+        let config = client::load_config(kubeconfig.as_deref()).await;
+        let manager = config.and_then(|config| Self::with_config(flags, config));
+        manager.map_err(|error| if is_plan { plan::failed(&error) } else { error })
     }
 
     /// Creates a manager for the cluster of `config`, without setting up logging.
@@ -136,6 +139,9 @@ impl Manager {
     pub fn with_config(flags: Flags, config: Config) -> Result<Self, ManagerError> {
         client::install_tls_provider();
         let server = ApiServer::with_deadline(config.clone(), flags.request_timeout);
+        if flags.plan {
+            server.only_plan();
+        }
         let (webhooks, metrics) = (Webhooks::default(), Metrics::new());
         let host = config.cluster_url.authority();
         let host = host.map_or("", |host| host.as_str());
@@ -469,9 +475,12 @@ impl Manager {
     /// # Errors
     ///
     /// [`ManagerError::Thread`] or [`ManagerError::ThreadEnded`] when signals cannot be handled, and the
-    /// errors of [`Manager::run_until_stopped`].
+    /// errors of [`Manager::run_until_stopped`], or those of a plan with [`Flags::plan`].
     pub async fn run(&mut self) -> Result<(), ManagerError> {
-        let end: fn() = || std::process::exit(1);
+        let end: fn() = match self.flags.plan {
+            true => || std::process::exit(2),
+            false => || std::process::exit(1),
+        };
         let mut signals = signals::listen(self.stop.clone(), end)?;
         self.end = Some(end);
         tokio::select! {
@@ -494,8 +503,12 @@ impl Manager {
     /// [`ManagerError::Listen`] or [`ManagerError::Thread`] when the probes, webhooks or metrics cannot be
     /// served, [`ManagerError::ThreadEnded`] or [`ManagerError::ControllerEnded`] when one of them or a
     /// controller ends by itself, [`ManagerError::TaskFailed`] when a task fails, and
-    /// [`ManagerError::GracePeriodElapsed`] when reconciles or tasks do not finish in time.
+    /// [`ManagerError::GracePeriodElapsed`] when reconciles or tasks do not finish in time. With [`Flags::plan`],
+    /// [`ManagerError::WouldChange`] and [`ManagerError::Plan`].
     pub async fn run_until_stopped(&mut self) -> Result<(), ManagerError> {
+        if self.flags.plan {
+            return self.plan().await;
+        }
         let settings = election::Settings::of(&self.flags)?;
         let namespaces = if self.is_namespaced {
             let (client, server) = (self.client.clone(), self.server.clone());

@@ -55,7 +55,8 @@ impl Problem {
     pub fn of_deployment(deployment: &Deployment, pods: &[Arc<Pod>]) -> Option<Self> {
         let reported = |type_: &str, status: &str| {
             let mut conditions = deployment.status.as_ref()?.conditions.iter().flatten();
-            let found = conditions.find(|it| it.type_ == type_ && it.status == status)?;
+            let found = conditions
+                .find(|it| is(it.type_.clone(), type_) && is(it.status.clone(), status))?;
             let (reason, message) = (found.reason.clone()?, found.message.clone()?);
             Some(Self { reason, message })
         };
@@ -79,6 +80,11 @@ impl Problem {
     pub fn of_pods(pods: &[Arc<Pod>]) -> Option<Self> {
         pods.iter().find_map(|pod| of_pod(pod))
     }
+}
+
+/// Whether a field is `text`. Since Kubernetes 1.37, some fields of conditions are an `Option` that were not before.
+fn is(field: impl Into<Option<String>>, text: &str) -> bool {
+    field.into().as_deref() == Some(text)
 }
 
 fn of_pod(pod: &Pod) -> Option<Problem> {

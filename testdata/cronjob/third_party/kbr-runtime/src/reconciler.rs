@@ -21,9 +21,10 @@ use tracing::Instrument;
 use crate::Action;
 use crate::api_server::{ApiServer, OUTAGE};
 use crate::backoff::Backoff;
-use crate::cache::Cached;
+use crate::cache::{Cached, Entry};
 use crate::chain::{causes, chain};
 use crate::handle::{Hand, Handle};
+use crate::hold;
 use crate::key::Key;
 use crate::logging::panic_message;
 use crate::pause::Pause;
@@ -83,11 +84,23 @@ impl Reconciler {
         F: Future<Output = Result<Action, E>> + Send,
         E: Error + Send + 'static,
     {
-        let reconcile = Arc::new(reconcile);
+        let (reconcile, may_hold) = (Arc::new(reconcile), hold::is_on());
         Box::new(move |key| {
             let entry = hand.cache.entry(&key);
-            if !entry.is_some_and(|entry| entry.is_readable) {
-                // Deleted before it was reconciled, or reported already.
+            if let (Some(plan), Some(false)) = (
+                self.server.plan(),
+                entry.as_ref().map(|entry| entry.is_readable),
+            ) {
+                plan.failed("it does not fit its Rust type", false);
+            }
+            let is_held = |entry: &Entry| {
+                may_hold
+                    && entry
+                        .open()
+                        .is_some_and(|object: Arc<K>| hold::is_held(&*object))
+            };
+            if !entry.is_some_and(|entry| entry.is_readable && !is_held(&entry)) {
+                // Deleted before it was reconciled, reported already, or paused by who develops this.
                 self.backoff.forget(&key);
                 return Box::pin(ready(None));
             }
@@ -151,6 +164,8 @@ impl Reconciler {
             Ok(Ok(Ok(action))) => {
                 counts.succeeded(&action);
                 self.backoff.forget(key);
+                let trigger = self.queue.trigger(key);
+                tracing::debug!(?took, ?action, trigger, "reconciled");
                 return action;
             }
             Ok(Ok(Err(failure))) => failure,
@@ -163,6 +178,10 @@ impl Reconciler {
                 Failure::of(format!("timeout: did not finish within {:?}", self.timeout))
             }
         };
+        if let Some(plan) = self.server.plan() {
+            plan.failed(&failure.reason, failure.is_conflict);
+            return Action::await_change();
+        }
         // One connection may have broken, or all of them: then only the outage is reported.
         self.server.answering(OUTAGE).await;
         let action = self.after(key, failure, took);
@@ -172,7 +191,7 @@ impl Reconciler {
 
     /// Logs the failure and says when the next attempt is.
     fn after(&self, key: &Key, failure: Failure, took: Duration) -> Action {
-        let error = failure.reason;
+        let (error, trigger) = (failure.reason, self.queue.trigger(key));
         if !self.server.answers() {
             // The outage has its own log line, and says nothing about this object.
             tracing::debug!(error, "reconcile failed: the API server does not answer");
@@ -184,10 +203,11 @@ impl Reconciler {
                 self.queue.counts().failed_for_good();
                 tracing::error!(
                     error,
+                    trigger,
                     "reconcile failed: not retried until the object changes"
                 );
             } else {
-                tracing::error!(error, ?action, "reconcile failed");
+                tracing::error!(error, ?action, trigger, "reconcile failed");
             }
             return action;
         }
@@ -198,9 +218,14 @@ impl Reconciler {
         }
         let retry_in = retry_in.max(failure.not_before);
         if failure.is_conflict {
-            tracing::info!(error, ?retry_in, "the object was changed meanwhile");
+            tracing::info!(
+                error,
+                ?retry_in,
+                trigger,
+                "the object was changed meanwhile"
+            );
         } else {
-            tracing::error!(error, ?retry_in, "reconcile failed");
+            tracing::error!(error, ?retry_in, trigger, "reconcile failed");
         }
         Action::requeue(retry_in)
     }

@@ -83,6 +83,14 @@ fn ask_kbr() -> Result<PathBuf, TestEnvError> {
     Ok(path.trim_end_matches(['\r', '\n']).into())
 }
 
+/// The variable that allows API servers older than the types, with the value `true`.
+pub(super) const ALLOW_OLDER: &str = "KBR_ALLOW_OLDER_KUBERNETES";
+
+/// Whether API servers older than the types are allowed.
+pub(super) fn allows_older() -> bool {
+    env::var(ALLOW_OLDER).is_ok_and(|value| value == "true")
+}
+
 /// Whether a server of that version knows every field of the types.
 pub(super) fn is_new_enough(version: &Info) -> bool {
     // A server may report its minor version as `36+`.

@@ -52,7 +52,7 @@ pub(super) struct ControlPlane {
     port: u16,
     arguments: Vec<String>,
     kubeconfig: PathBuf,
-    assets: Assets,
+    pub(super) assets: Assets,
     folder: Folder,
 }
 
@@ -196,8 +196,11 @@ impl ControlPlane {
         }
     }
 
-    /// An API server older than the types would silently drop fields that it does not know.
+    /// An API server older than the types silently drops fields that it does not know, so it must be allowed by name.
     async fn check_version(&self) -> Result<(), TestEnvError> {
+        if assets::allows_older() {
+            return Ok(());
+        }
         let client = connect(self.admin().await?, &self.kubeconfig)?;
         let version = client.apiserver_version().await;
         let version = version.map_err(|source| self.refused("to report its version", source))?;

@@ -31,6 +31,8 @@ use super::server::report;
 use super::{TestEnv, TestEnvError, thread};
 use faults::{Fault, Faults};
 use passing::accept;
+#[cfg(feature = "manager")]
+pub(super) use passing::refusal;
 
 /// A proxy through which an operator reaches the API server, and which fails when a test says so.
 ///
@@ -129,25 +131,9 @@ impl FaultProxy {
     /// [`TestEnvError::Folder`] when it cannot be read or written, and [`TestEnvError::Kubeconfig`] when
     /// it is not YAML.
     pub fn kubeconfig(&self, path: &Path) -> Result<PathBuf, TestEnvError> {
-        let folder = |path: &Path, source| TestEnvError::Folder {
-            path: path.to_owned(),
-            source,
-        };
-        let text = fs::read_to_string(path).map_err(|source| folder(path, source))?;
-        let kubeconfig = serde_saphyr::from_str::<Value>(&text);
-        let mut kubeconfig = kubeconfig.map_err(|error| TestEnvError::Kubeconfig {
-            path: path.to_owned(),
-            reason: error.to_string(),
-        })?;
-        let clusters = kubeconfig["clusters"].as_array_mut();
-        for cluster in clusters.into_iter().flatten() {
-            cluster["cluster"] = json!({ "server": format!("http://{}", self.address) });
-        }
         let name = path.file_name().unwrap_or_default().display();
         let copy = path.with_file_name(format!("{name}.fault-proxy-{}", self.address.port()));
-        // JSON is YAML.
-        let written = fs::write(&copy, format!("{kubeconfig:#}\n"));
-        written.map_err(|source| folder(&copy, source))?;
+        write_kubeconfig(path, &copy, &format!("http://{}", self.address))?;
         Ok(copy)
     }
 
@@ -236,6 +222,31 @@ impl FaultProxy {
     pub fn hits(&self) -> usize {
         self.faults.lock().hits
     }
+}
+
+/// Writes a copy of the kubeconfig at `path`, whose clusters are reached at the URL `server`, without TLS.
+///
+/// # Errors
+///
+/// [`TestEnvError::Folder`] and [`TestEnvError::Kubeconfig`].
+pub(super) fn write_kubeconfig(path: &Path, copy: &Path, server: &str) -> Result<(), TestEnvError> {
+    let folder = |path: &Path, source| TestEnvError::Folder {
+        path: path.to_owned(),
+        source,
+    };
+    let text = fs::read_to_string(path).map_err(|source| folder(path, source))?;
+    let kubeconfig = serde_saphyr::from_str::<Value>(&text);
+    let mut kubeconfig = kubeconfig.map_err(|error| TestEnvError::Kubeconfig {
+        path: path.to_owned(),
+        reason: error.to_string(),
+    })?;
+    let clusters = kubeconfig["clusters"].as_array_mut();
+    for cluster in clusters.into_iter().flatten() {
+        cluster["cluster"] = json!({ "server": server });
+    }
+    // JSON is YAML.
+    let written = fs::write(copy, format!("{kubeconfig:#}\n"));
+    written.map_err(|source| folder(copy, source))
 }
 
 impl Debug for FaultProxy {

@@ -77,6 +77,18 @@ impl Grant {
             .all(|(list, word)| self.0.get(*list).is_some_and(|it| it == word))
     }
 
+    /// Whether it allows to change objects of a resource, or a subresource of them.
+    #[cfg(feature = "manager")]
+    pub(super) fn allows_a_write_of(&self, group: &str, resource: &str) -> bool {
+        let mut whole = self.clone();
+        let word = self.word(RESOURCES);
+        let word = word.split_once('/').map_or(word, |(resource, _)| resource);
+        whole.0.insert(RESOURCES.to_owned(), word.to_owned());
+        let writes = ["create", "delete", "deletecollection", "patch", "update"];
+        let mut writes = writes.iter();
+        writes.any(|verb| whole.covers(&Self::new(group, resource, verb)))
+    }
+
     /// The permission that would have allowed a refused request for a resource.
     #[cfg_attr(
         not(feature = "manager"),

@@ -88,7 +88,8 @@ fn faults(project: &Path, suite: &str) -> Result<Vec<String>, TestEnvError> {
     let mut faults: Vec<String> = unknown.map(|role| unknown_role(&role)).collect();
     let mut failed = Vec::new();
     let (all, done) = (grants.len(), Mutex::new(0_usize));
-    let verdicts = in_parallel(grants, |(role, grant)| {
+    let processors = thread::available_parallelism().map_or(1, usize::from);
+    let verdicts = in_parallel(grants, processors.min(RUNS), |(role, grant)| {
         let verdict = judge(&tests, &role, &grant);
         verdict.inspect(|verdict| {
             let mut done = done.lock().unwrap_or_else(PoisonError::into_inner);
@@ -213,14 +214,17 @@ fn failure(run: &Run, end: &str) -> String {
     )
 }
 
-/// Processes each item, a few at once, and keeps their order.
-fn in_parallel<T: Send, R: Send>(items: Vec<T>, work: impl Fn(T) -> R + Sync) -> Vec<R> {
-    let threads = thread::available_parallelism().map_or(1, usize::from);
+/// Processes each item, as many at once as there are `threads`, and keeps their order.
+pub(super) fn in_parallel<T: Send, R: Send>(
+    items: Vec<T>,
+    threads: usize,
+    work: impl Fn(T) -> R + Sync,
+) -> Vec<R> {
     let queue = Mutex::new(items.into_iter().enumerate());
     let results = Mutex::new(BTreeMap::new());
     let next = || queue.lock().unwrap_or_else(PoisonError::into_inner).next();
     thread::scope(|scope| {
-        for _ in 0..threads.min(RUNS) {
+        for _ in 0..threads {
             scope.spawn(|| {
                 while let Some((number, item)) = next() {
                     let result = work(item);

@@ -80,6 +80,10 @@
 //! [`TestEnv::kill_api_server`] stops the API server. [`FaultProxy`] is a proxy in front of it that
 //! swallows, refuses or cuts the requests of one operator.
 //!
+//! # Crashes
+//!
+//! [`Crash`] proves that the objects become the same wherever the operator dies or one of its requests fails.
+//!
 //! # Least privilege
 //!
 //! [`least_privilege()`] proves that the roles of the manager grant what it needs and no more.
@@ -88,7 +92,9 @@
 //! # Binaries and logs
 //!
 //! etcd, kube-apiserver and kubectl come from the folder `$KUBEBUILDER_ASSETS`. Without that variable,
-//! kbr is asked for those that `kbr envtest use` has installed.
+//! kbr is asked for those that `kbr envtest use` has installed. An API server that is older than the
+//! types of `k8s-openapi` drops fields that it does not know, so it is refused, unless
+//! `KBR_ALLOW_OLDER_KUBERNETES=true` allows it.
 //!
 //! Logs and kubeconfigs are in the folder `testenv` of the target directory. They are kept for at
 //! least 15 minutes after the test.
@@ -110,11 +116,17 @@ mod builder;
 mod control_plane;
 #[cfg(feature = "manager")]
 mod conversions;
+#[cfg(feature = "manager")]
+mod crash;
+#[cfg(feature = "manager")]
+mod development;
 mod error;
 mod external;
 mod fault_proxy;
 mod folder;
 mod grants;
+#[cfg(feature = "manager")]
+mod http_proxy;
 mod install;
 mod keys;
 mod kubelet;
@@ -130,6 +142,8 @@ mod roles;
 mod server;
 mod serving;
 mod suite;
+#[cfg(feature = "manager")]
+mod target;
 mod test_target;
 mod thread;
 #[cfg(feature = "manager")]
@@ -158,6 +172,8 @@ pub use builder::Builder;
 use control_plane::{ControlPlane, PAUSE};
 #[cfg(feature = "manager")]
 pub use conversions::conversion_loses_nothing;
+#[cfg(feature = "manager")]
+pub use crash::{Crash, Stage};
 use error::LogEnd;
 pub use error::TestEnvError;
 pub use fault_proxy::{FaultProxy, ProxiedRequest};

@@ -28,6 +28,8 @@ pub(super) enum Wanted {
 
 /// Namespaces that the operator watches.
 pub(super) struct Pool {
+    /// What the manager is granted in each of them.
+    granted: Vec<(ApiResource, Value)>,
     names: Vec<String>,
     taken: AtomicUsize,
 }
@@ -39,33 +41,40 @@ impl Pool {
         manifests: &Manifests,
         wanted: &Wanted,
     ) -> kube::Result<Self> {
-        let granted = manifests.granted_where_watched();
-        let create = async |name: Option<&String>| {
-            let name = match name {
-                Some(name) => {
-                    ensure(client, name).await?;
-                    name.clone()
-                }
-                None => generate(client).await?,
-            };
-            for (resource, document) in &granted {
-                let mut copy = (*document).clone();
-                copy["metadata"]["namespace"] = json!(name);
-                let object = copy["metadata"]["name"].as_str().unwrap_or_default();
-                apply(client, resource, object, &copy).await?;
-            }
-            Ok::<_, kube::Error>(name)
-        };
-        let names = match wanted {
-            Wanted::Many(count) => try_join_all((0..*count).map(|_| create(None))).await?,
-            Wanted::Named(names) => {
-                try_join_all(names.iter().map(|name| create(Some(name)))).await?
-            }
-        };
-        Ok(Self {
-            names,
+        let granted = manifests.granted_where_watched().into_iter();
+        let granted = granted.map(|(resource, document)| (resource, document.clone()));
+        let mut pool = Self {
+            granted: granted.collect(),
+            names: Vec::new(),
             taken: AtomicUsize::new(0),
-        })
+        };
+        let name_one = async |name: &String| {
+            ensure(client, name).await?;
+            pool.grant(client, name).await?;
+            Ok::<_, kube::Error>(name.clone())
+        };
+        pool.names = match wanted {
+            Wanted::Many(count) => try_join_all((0..*count).map(|_| pool.add(client))).await?,
+            Wanted::Named(names) => try_join_all(names.iter().map(name_one)).await?,
+        };
+        Ok(pool)
+    }
+
+    /// Creates another namespace like these, and the manager's permissions in it, and returns the name.
+    pub(super) async fn add(&self, client: &Client) -> kube::Result<String> {
+        let name = generate(client).await?;
+        self.grant(client, &name).await?;
+        Ok(name)
+    }
+
+    async fn grant(&self, client: &Client, namespace: &str) -> kube::Result<()> {
+        for (resource, document) in &self.granted {
+            let mut copy = document.clone();
+            copy["metadata"]["namespace"] = json!(namespace);
+            let object = copy["metadata"]["name"].as_str().unwrap_or_default();
+            apply(client, resource, object, &copy).await?;
+        }
+        Ok(())
     }
 
     pub(super) fn names(&self) -> &[String] {

@@ -41,7 +41,7 @@ pub fn of(foo: &Foo) -> Deployment {
             labels: Some(labels.clone()),
             ..ObjectMeta::default()
         },
-        spec: Some(DeploymentSpec {
+        spec: DeploymentSpec {
             replicas: foo.spec.replicas,
             selector: LabelSelector {
                 match_labels: Some(labels.clone()),
@@ -58,7 +58,7 @@ pub fn of(foo: &Foo) -> Deployment {
                 }),
             },
             ..DeploymentSpec::default()
-        }),
+        },
         status: None,
     }
 }

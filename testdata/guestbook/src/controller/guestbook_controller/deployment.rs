@@ -38,7 +38,7 @@ pub fn of(guestbook: &Guestbook, config_map: &ConfigMap) -> Deployment {
             labels: Some(labels.clone()),
             ..ObjectMeta::default()
         },
-        spec: Some(DeploymentSpec {
+        spec: DeploymentSpec {
             replicas: Some(guestbook.spec.size),
             selector: LabelSelector {
                 match_labels: Some(labels.clone()),
@@ -56,7 +56,7 @@ pub fn of(guestbook: &Guestbook, config_map: &ConfigMap) -> Deployment {
                 }),
             },
             ..DeploymentSpec::default()
-        }),
+        },
         status: None,
     }
 }

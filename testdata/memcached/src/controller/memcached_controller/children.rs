@@ -49,7 +49,7 @@ const USER: i64 = 1001;
 pub fn deployment(object: &Object) -> Deployment {
     Deployment {
         metadata: metadata(object),
-        spec: Some(DeploymentSpec {
+        spec: DeploymentSpec {
             replicas: Some(object.spec.size),
             selector: LabelSelector {
                 match_labels: Some(selector(object)),
@@ -67,7 +67,7 @@ pub fn deployment(object: &Object) -> Deployment {
                 }),
             },
             ..DeploymentSpec::default()
-        }),
+        },
         status: None,
     }
 }

@@ -6,7 +6,7 @@
 use kbr_runtime::{Action, Controller, Handle, Manager};
 
 /// The kind that this controller watches.
-type Object = cert_manager::v1::Certificate;
+type Object = api::external::cert_manager_io::v1::Certificate;
 
 /// Adds this controller to `manager`.
 pub fn register(manager: &mut Manager) {

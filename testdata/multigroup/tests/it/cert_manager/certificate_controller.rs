@@ -10,7 +10,7 @@ use kube::api::PostParams;
 
 use crate::env;
 
-type Object = cert_manager::v1::Certificate;
+type Object = api::external::cert_manager_io::v1::Certificate;
 
 const SAMPLE: &str = "tests/external/samples/cert-manager_v1_certificate.yaml";
 

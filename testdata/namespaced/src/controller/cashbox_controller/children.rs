@@ -32,7 +32,7 @@ pub const PODS: &str = "app.kubernetes.io/name=cashbox,app.kubernetes.io/managed
 pub fn deployment(object: &Object) -> Deployment {
     Deployment {
         metadata: metadata(object),
-        spec: Some(DeploymentSpec {
+        spec: DeploymentSpec {
             replicas: Some(object.spec.size),
             selector: LabelSelector {
                 match_labels: Some(selector(object)),
@@ -50,7 +50,7 @@ pub fn deployment(object: &Object) -> Deployment {
                 }),
             },
             ..DeploymentSpec::default()
-        }),
+        },
         status: None,
     }
 }

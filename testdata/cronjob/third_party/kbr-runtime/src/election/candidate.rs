@@ -46,6 +46,10 @@ pub(super) struct Candidate {
     pub(super) client: Client,
     pub(super) settings: Settings,
     pub(super) identity: String,
+    /// Whether it takes the Lease over and does not release it, for `kbr dev`.
+    pub(super) is_developed: bool,
+    /// Until when the holder from whom it was taken over may believe that it holds it.
+    pub(super) not_before: BootTime,
     pub(super) gate: Gate,
     pub(super) leads: Gauge,
     pub(super) state: watch::Sender<State>,
@@ -94,7 +98,9 @@ impl Candidate {
         self.leads.set(0);
         self.gate.close();
         let until = kept.map_err(State::Lost)?;
-        self.release(until).await;
+        if !self.is_developed {
+            self.release(until).await;
+        }
         Ok(())
     }
 
@@ -104,8 +110,20 @@ impl Candidate {
         let mut logged = String::new();
         loop {
             let (expires, why) = match self.attempt().await {
-                Ok(Standing::Held(sent)) => return sent,
+                Ok(Standing::Held(sent)) => {
+                    let left = self.not_before.left();
+                    if left.is_zero() {
+                        return sent;
+                    }
+                    sleep(left.min(self.settings.retry_period)).await;
+                    continue;
+                }
                 Ok(Standing::HeldByOther(expires)) => {
+                    // Once: two that do it would take it from each other forever.
+                    let is_first = self.not_before == BootTime::default();
+                    if self.is_developed && is_first && self.take_over(expires).await {
+                        continue;
+                    }
                     let holder = self.record.holder().unwrap_or("a previous holder");
                     (Some(expires), format!("`{holder}` has the Lease"))
                 }
@@ -118,6 +136,22 @@ impl Candidate {
             }
             self.wait(&mut events, expires).await;
         }
+    }
+
+    /// Takes the Lease from its holder, who holds it until `expires` and notices at its next renewal. Returns whether it
+    /// was taken.
+    async fn take_over(&mut self, expires: BootTime) -> bool {
+        let holder = self.record.holder().unwrap_or_default().to_owned();
+        let (now, duration) = (Timestamp::now(), self.settings.lease_duration);
+        let lease = self.record.taken(&self.identity, now, duration);
+        let taken = timeout(self.settings.attempt(), self.write(&lease)).await;
+        if !matches!(taken, Ok(Ok(()))) {
+            return false;
+        }
+        self.not_before = expires;
+        let (lease, wait) = (self.settings.lease(), expires.left());
+        tracing::info!(lease, holder, ?wait, "the Lease is taken over");
+        true
     }
 
     /// Waits until the Lease may be free, or must be tried again.

@@ -1,0 +1,50 @@
+//! Arguments of `kbr import`.
+
+use std::path::PathBuf;
+
+use clap::{Args, Subcommand};
+
+use crate::names::{Owner, ProjectName};
+use crate::project::License;
+
+#[derive(Debug, Subcommand)]
+pub enum Import {
+    /// Make Rust types from CRDs, with all of their versions and constraints
+    Crd(ImportCrdArgs),
+    /// Make a new project from one of kubebuilder or operator-sdk in Go; its logic remains to be translated
+    Project(ImportProjectArgs),
+}
+
+#[derive(Debug, Args)]
+pub struct ImportCrdArgs {
+    /// YAML files with CRDs, or folders of such files
+    #[arg(value_name = "PATH", required = true)]
+    pub paths: Vec<String>,
+
+    /// Write the types of a kind again that the project already has
+    #[arg(long)]
+    pub force: bool,
+}
+
+#[derive(Debug, Args)]
+pub struct ImportProjectArgs {
+    /// Folder of the project in Go, which contains PROJECT; it is only read
+    #[arg(value_name = "GO_DIR")]
+    pub from: PathBuf,
+
+    /// Folder of the new project, created if it does not exist [default: the current one]
+    #[arg(value_name = "DIR")]
+    pub dir: Option<PathBuf>,
+
+    /// Name of the project, a DNS-1123 label [default: the name that its objects in a cluster begin with]
+    #[arg(long, value_name = "NAME")]
+    pub project_name: Option<ProjectName>,
+
+    /// License of the emitted files
+    #[arg(long, value_name = "LICENSE", default_value = "apache2")]
+    pub license: License,
+
+    /// Copyright holder named in license headers
+    #[arg(long, value_name = "OWNER")]
+    pub owner: Option<Owner>,
+}

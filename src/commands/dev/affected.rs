@@ -1,0 +1,119 @@
+//! Which tests a change of files concerns. Pure.
+
+use std::collections::BTreeSet;
+
+use crate::layout;
+use crate::tree::Tree;
+
+/// Parts of the names of tests, for the controllers, webhooks and tests whose files differ.
+pub fn tests(old: &Tree, new: &Tree) -> BTreeSet<String> {
+    let files = |tree: &'_ Tree| -> BTreeSet<(String, String)> {
+        let files = tree.files();
+        files
+            .map(|(path, text)| (path.to_owned(), text.to_owned()))
+            .collect()
+    };
+    let (old, new) = (files(old), files(new));
+    let differ = old.symmetric_difference(&new);
+    differ.flat_map(|(path, _)| of_file(path)).collect()
+}
+
+fn of_file(path: &str) -> Vec<String> {
+    let Some(path) = path.strip_suffix(".rs") else {
+        return Vec::new();
+    };
+    let folder = |file: &str| file.trim_end_matches(".rs").to_owned() + "/";
+    if let Some(module) = path.strip_prefix(&folder(layout::CONTROLLERS)) {
+        // A controller may consist of several files.
+        let parts: Vec<_> = module.split('/').collect();
+        let is_controller = |part: &&str| part.ends_with("_controller");
+        let Some(end) = parts.iter().position(is_controller) else {
+            return Vec::new();
+        };
+        return vec![format!("{}::", parts[..=end].join("::"))];
+    }
+    if let Some(module) = path.strip_prefix(&folder(layout::WEBHOOKS)) {
+        let parts: Vec<_> = module.split('/').collect();
+        let Some(version) = parts.iter().position(|part| is_version(part)) else {
+            return Vec::new();
+        };
+        let Some((kind, part)) = parts.get(version + 1).and_then(|it| it.rsplit_once('_')) else {
+            return Vec::new();
+        };
+        let group: String = parts[..version]
+            .iter()
+            .map(|it| format!("{it}::"))
+            .collect();
+        let version = parts[version];
+        return vec![
+            format!("{group}{kind}_{version}_{part}::"),
+            format!("{group}{version}::{kind}_{part}::"),
+        ];
+    }
+    let tests = layout::TESTS.trim_end_matches("main.rs");
+    let test = path.strip_prefix(tests).filter(|it| *it != "main");
+    test.map(|it| format!("{}::", it.replace('/', "::")))
+        .into_iter()
+        .collect()
+}
+
+/// Whether a module is that of a version, such as `v1beta1`.
+fn is_version(module: &str) -> bool {
+    let mut characters = module.chars();
+    characters.next() == Some('v') && characters.next().is_some_and(|it| it.is_ascii_digit())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_concerns_its_own_tests() {
+        for (path, expected) in [
+            (
+                "src/controller/captain_controller.rs",
+                &["captain_controller::"][..],
+            ),
+            (
+                "src/controller/captain_controller/jobs.rs",
+                &["captain_controller::"],
+            ),
+            (
+                "src/controller/crew/captain_controller.rs",
+                &["crew::captain_controller::"],
+            ),
+            ("src/controller/crew.rs", &[]),
+            (
+                "src/webhook/v1/captain_defaulter.rs",
+                &["captain_v1_defaulter::", "v1::captain_defaulter::"],
+            ),
+            (
+                "src/webhook/crew/v2beta1/captain_converter/parts.rs",
+                &[
+                    "crew::captain_v2beta1_converter::",
+                    "crew::v2beta1::captain_converter::",
+                ],
+            ),
+            ("src/webhook/v1.rs", &[]),
+            (
+                "tests/it/crew/captain_controller.rs",
+                &["crew::captain_controller::"],
+            ),
+            ("tests/it/main.rs", &[]),
+            ("src/main.rs", &[]),
+            ("README.md", &[]),
+        ] {
+            assert_eq!(of_file(path), expected, "{path}");
+        }
+    }
+
+    #[test]
+    fn only_files_that_differ_count() {
+        let path = "src/controller/captain_controller.rs";
+        let tree = |text| -> Tree { [(path, text), ("src/main.rs", text)].into_iter().collect() };
+        assert!(tests(&tree("a"), &tree("a")).is_empty());
+        let expected = BTreeSet::from(["captain_controller::".to_owned()]);
+        assert_eq!(tests(&tree("a"), &tree("b")), expected);
+        assert_eq!(tests(&tree("a"), &Tree::default()), expected);
+    }
+}

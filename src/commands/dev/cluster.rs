@@ -1,0 +1,224 @@
+//! A cluster of the user's kubeconfig, as the deployed operator sees it.
+
+use std::path::Path;
+
+use serde_json::{Value, json};
+
+use super::allowed;
+use super::error::DevError;
+use crate::commands::error::Result;
+use crate::kustomize::documents;
+use crate::layout;
+use crate::manifests::json::text_of;
+use crate::report::{Happening, Level, Report};
+use crate::toolchain::private::PrivateFile;
+use crate::toolchain::{kubectl, own};
+
+/// The container of the operator.
+const MANAGER: &str = "manager";
+
+/// How the operator is started there.
+pub struct Cluster {
+    /// For the one context, with the rights of the deployed operator.
+    pub kubeconfig: PrivateFile,
+    /// Those of the Deployment.
+    pub arguments: Vec<String>,
+    /// What the Deployment sets to a value, and the user to no other.
+    pub environment: Vec<(String, String)>,
+    pub namespace: String,
+    /// Whether `config/default` has webhooks.
+    pub has_webhooks: bool,
+}
+
+/// What `config/default` deploys.
+#[derive(Debug, Default, PartialEq, Eq)]
+struct Deployed {
+    namespace: String,
+    account: String,
+    arguments: Vec<String>,
+    environment: Vec<(String, String)>,
+}
+
+impl Cluster {
+    /// The cluster of the context, which must be allowed, for the project at `root`.
+    pub fn open(root: &Path, context: &str, report: &Report) -> Result<Self> {
+        allowed::check(root, context)?;
+        let run = |arguments: &[&str]| {
+            let output = kubectl::output(root, arguments);
+            output.map_err(|reason| DevError::Kubectl { reason })
+        };
+        let objects = config(root).map_err(|reason| DevError::Kubectl { reason })?;
+        let deployed = Deployed::of(&objects).ok_or(DevError::NoManager)?;
+        let (account, namespace) = (&deployed.account, &deployed.namespace);
+        let context = format!("--context={context}");
+        let view = [
+            "config",
+            "view",
+            "--raw",
+            "--minify",
+            "--flatten",
+            "--output=json",
+        ];
+        let view = run(&[&view[..], &[&context]].concat())?;
+        let mut config: Value = serde_json::from_str(&view).unwrap_or_default();
+        let may = kubectl::output(
+            root,
+            &[
+                "auth",
+                "can-i",
+                "impersonate",
+                &format!("serviceaccounts/{account}"),
+                &context,
+                &format!("--namespace={namespace}"),
+            ],
+        );
+        let server = text_of(&config, "/clusters/0/cluster/server").to_owned();
+        let account = format!("system:serviceaccount:{namespace}:{account}");
+        config["contexts"][0]["context"]["namespace"] = json!(namespace);
+        let text = match may {
+            Ok(_) => {
+                config["users"][0]["user"]["as"] = json!(account);
+                format!("{server} as {account}")
+            }
+            Err(reason) => {
+                let text = format!(
+                    "you may not impersonate {account}, so the operator has your own rights, not those of its role: {reason}"
+                );
+                let warning = Happening::new("warning", Level::Warning, "Warning");
+                report.happening(&warning.text(&text));
+                server
+            }
+        };
+        report.happening(&Happening::new("cluster", Level::Note, "Using").text(&text));
+        let kubeconfig = PrivateFile::write(&config.to_string())?;
+        let is_webhook = |object: &Value| {
+            let kind = object["kind"].as_str();
+            kind.is_some_and(|kind| kind.ends_with("WebhookConfiguration"))
+        };
+        Ok(Self {
+            kubeconfig,
+            has_webhooks: objects.iter().any(is_webhook),
+            namespace: deployed.namespace,
+            arguments: deployed.arguments,
+            environment: deployed
+                .environment
+                .into_iter()
+                .filter(|(name, _)| own::variable(name, "").is_empty())
+                .collect(),
+        })
+    }
+}
+
+impl Cluster {
+    /// The flag of kubectl and of an operator.
+    pub fn flag(&self) -> String {
+        format!("--kubeconfig={}", self.kubeconfig.path())
+    }
+}
+
+/// The objects of `config/default`.
+pub(super) fn config(root: &Path) -> std::result::Result<Vec<Value>, String> {
+    let manifests = kubectl::output(root, &["kustomize", layout::DEFAULT])?;
+    documents(layout::DEFAULT, &manifests).map_err(|error| error.to_string())
+}
+
+impl Deployed {
+    /// `None` without a Deployment of the operator.
+    fn of(objects: &[Value]) -> Option<Self> {
+        let list = |value: &Value| value.as_array().cloned().unwrap_or_default();
+        let deployments = objects.iter().filter(|it| it["kind"] == "Deployment");
+        let mut found = deployments.filter_map(|deployment| {
+            let pod = &deployment["spec"]["template"]["spec"];
+            let containers = list(&pod["containers"]).into_iter();
+            let mut managers = containers.filter(|it| it["name"] == MANAGER);
+            Some((deployment, pod, managers.next()?))
+        });
+        let (deployment, pod, manager) = found.next()?;
+        let arguments = list(&manager["args"]).into_iter();
+        let text = |value: &Value| value.as_str().map(str::to_owned);
+        let namespace = text_of(deployment, "/metadata/namespace").to_owned();
+        let variables = list(&manager["env"]).into_iter().filter_map(|variable| {
+            let of_pod = text_of(&variable, "/valueFrom/fieldRef/fieldPath");
+            let of_pod = (of_pod == "metadata.namespace").then(|| namespace.clone());
+            Some((
+                text(&variable["name"])?,
+                text(&variable["value"]).or(of_pod)?,
+            ))
+        });
+        let environment: Vec<_> = variables.collect();
+        Some(Self {
+            account: text(&pod["serviceAccountName"]).unwrap_or_else(|| "default".to_owned()),
+            arguments: arguments
+                .filter_map(|it| Some(expanded(it.as_str()?, &environment)))
+                .collect(),
+            environment,
+            namespace,
+        })
+    }
+}
+
+/// An argument with the values of variables, as Kubernetes starts a container with it.
+fn expanded(argument: &str, environment: &[(String, String)]) -> String {
+    let variables = environment.iter();
+    variables.fold(argument.to_owned(), |argument, (name, value)| {
+        argument.replace(&format!("$({name})"), value)
+    })
+}
+
+/// `arguments` without the flags that are also in `later`, each of which may be given once.
+pub fn without(arguments: &[String], later: &[String]) -> Vec<String> {
+    let name = |argument: &String| argument.split('=').next().unwrap_or_default().to_owned();
+    let later: Vec<_> = later.iter().map(name).collect();
+    let arguments = arguments.iter();
+    let kept = arguments.filter(|argument| !later.contains(&name(argument)));
+    kept.cloned().collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_operator_is_that_of_the_deployment() {
+        let objects = [
+            json!({ "kind": "Deployment", "spec": { "template": { "spec": { "containers": [{ "name": "web" }] } } } }),
+            json!({
+                "kind": "Deployment",
+                "metadata": { "name": "m", "namespace": "system" },
+                "spec": { "template": { "spec": {
+                    "serviceAccountName": "account",
+                    "containers": [{ "name": "proxy" }, {
+                        "name": "manager",
+                        "args": ["--leader-elect", "--leader-election-id=$(A)"],
+                        "env": [
+                            { "name": "A", "value": "b" },
+                            { "name": "NAMESPACE", "valueFrom": { "fieldRef": { "fieldPath": "metadata.namespace" } } },
+                            { "name": "POD", "valueFrom": { "fieldRef": { "fieldPath": "metadata.name" } } },
+                        ],
+                    }],
+                } } },
+            }),
+        ];
+        let expected = Deployed {
+            namespace: "system".to_owned(),
+            account: "account".to_owned(),
+            arguments: vec![
+                "--leader-elect".to_owned(),
+                "--leader-election-id=b".to_owned(),
+            ],
+            environment: vec![
+                ("A".to_owned(), "b".to_owned()),
+                ("NAMESPACE".to_owned(), "system".to_owned()),
+            ],
+        };
+        assert_eq!(Deployed::of(&objects), Some(expected));
+        assert_eq!(Deployed::of(&objects[..1]), None);
+    }
+
+    #[test]
+    fn later_flags_replace_those_of_the_deployment() {
+        let list = |line: &str| line.split(' ').map(str::to_owned).collect::<Vec<_>>();
+        let kept = without(&list("--a=1 --b --ab=2"), &list("--a=3 --b"));
+        assert_eq!(kept, ["--ab=2"]);
+    }
+}

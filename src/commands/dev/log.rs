@@ -1,0 +1,120 @@
+//! The log lines of the operator, which are JSON. Pure.
+
+use serde_json::{Map, Value};
+
+/// What a log line means for whoever watches.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Logged {
+    /// An object was reconciled.
+    Reconciled {
+        controller: String,
+        object: String,
+        took: String,
+        /// What asked for it; empty if an earlier runtime does not say so.
+        trigger: String,
+    },
+    /// Anything else, with its level in lower case.
+    Other {
+        level: String,
+        text: String,
+        /// The controller and the object of the reconcile that logs it.
+        reconcile: Option<(String, String)>,
+    },
+}
+
+/// What belongs to the line and not to its event.
+const OWN: [&str; 5] = ["timestamp", "level", "message", "target", "spans"];
+
+impl Logged {
+    /// Reads a line; one that is not JSON is shown as it is.
+    pub fn of(line: &str) -> Self {
+        let parsed: Option<Map<String, Value>> = serde_json::from_str(line).ok();
+        let Some(parsed) = parsed.filter(|it| it.contains_key("level")) else {
+            return Self::Other {
+                level: "info".to_owned(),
+                text: line.to_owned(),
+                reconcile: None,
+            };
+        };
+        let field = |name: &str| parsed.get(name).map(plain).unwrap_or_default();
+        let spans = parsed.get("spans").and_then(Value::as_array);
+        let spans: Vec<_> = spans.into_iter().flatten().collect();
+        let of_span = |name: &str| {
+            let mut values = spans.iter().filter_map(|span| span.get(name));
+            values.next().map(plain)
+        };
+        let message = field("message");
+        let (controller, object) = (of_span("controller"), of_span("object"));
+        let reconcile = controller.zip(object.clone());
+        if message == "reconciled"
+            && let Some((controller, object)) = reconcile
+        {
+            return Self::Reconciled {
+                controller,
+                object,
+                took: field("took"),
+                trigger: field("trigger"),
+            };
+        }
+        let mut text = object.map_or_else(String::new, |object| format!("{object}: "));
+        text += &message;
+        for (name, value) in &parsed {
+            if !OWN.contains(&name.as_str()) {
+                text += &format!(" {name}={}", plain(value));
+            }
+        }
+        let level = field("level").to_lowercase();
+        Self::Other {
+            level,
+            text,
+            reconcile,
+        }
+    }
+}
+
+/// A value without the quotes of JSON.
+fn plain(value: &Value) -> String {
+    value
+        .as_str()
+        .map_or_else(|| value.to_string(), str::to_owned)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_reconcile_is_told_from_other_lines() {
+        let line = r#"{"timestamp":"2026-11-26T12:00:00Z","level":"DEBUG","message":"reconciled","took":"1.5ms","action":"Action","trigger":"pods a/b has changed","target":"kbr_runtime::reconciler","spans":[{"controller":"captain","object":"default/a","reconcile_id":"1","name":"reconcile"}]}"#;
+        let expected = Logged::Reconciled {
+            controller: "captain".to_owned(),
+            object: "default/a".to_owned(),
+            took: "1.5ms".to_owned(),
+            trigger: "pods a/b has changed".to_owned(),
+        };
+        assert_eq!(Logged::of(line), expected);
+    }
+
+    #[test]
+    fn a_line_names_its_object_and_its_fields() {
+        let line = r#"{"timestamp":"2026-11-26T12:00:00Z","level":"ERROR","message":"reconcile failed","error":"no","target":"a","spans":[{"controller":"captain","object":"default/a","name":"reconcile"}]}"#;
+        let expected = Logged::Other {
+            level: "error".to_owned(),
+            text: "default/a: reconcile failed error=no".to_owned(),
+            reconcile: Some(("captain".to_owned(), "default/a".to_owned())),
+        };
+        assert_eq!(Logged::of(line), expected);
+    }
+
+    #[test]
+    fn what_is_no_log_line_is_shown_as_it_is() {
+        for line in ["hello", "{}", "12", ""] {
+            let expected = Logged::Other {
+                level: "info".to_owned(),
+                text: line.to_owned(),
+                reconcile: None,
+            };
+            assert_eq!(Logged::of(line), expected);
+        }
+    }
+}

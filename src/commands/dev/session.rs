@@ -1,0 +1,400 @@
+//! A running `kbr dev`: what happens after each event.
+//!
+//! Nothing here waits, except for the next event. What has to be done is a set of flags, and [`Session::advance`] starts
+//! whatever is possible now: one job for cargo, one request to the helper, one operator.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender};
+use std::time::{Duration, Instant};
+
+use serde_json::json;
+
+use super::Event;
+use super::api_server::Helper;
+use super::cluster::Cluster;
+use super::compared;
+use super::debounce::Debounce;
+use super::error::DevError;
+use super::handover::Held;
+use super::helper::{Launch, Request};
+use super::job::{Finished, Job, Kind, Manifests};
+use super::operator::{Built, Operator};
+use super::pause::resources;
+use super::sources::Changed;
+use super::testing::Testing;
+use crate::cli::{Color, DevArgs};
+use crate::commands::error::Result;
+use crate::project::{PROJECT_FILE, Project};
+use crate::report::{Happening, Level, Pressed, Report};
+use crate::toolchain::kept::Output;
+use crate::toolchain::outside::Following;
+use crate::toolchain::own;
+use crate::tree::Tree;
+
+/// How long the API server may take to end.
+const END: Duration = Duration::from_secs(10);
+
+/// What has to be done.
+#[derive(Debug, Default)]
+pub(super) struct Todo {
+    pub(super) manifests: bool,
+    pub(super) helper: bool,
+    pub(super) build: bool,
+    pub(super) config: bool,
+    pub(super) samples: bool,
+}
+
+pub struct Session<'a> {
+    pub(super) root: &'a Path,
+    /// The name of the operator's binary.
+    pub(super) name: String,
+    pub(super) args: &'a DevArgs,
+    color: Color,
+    pub(super) binaries: PathBuf,
+    pub(super) report: &'a Report,
+    pub(super) sender: Sender<Event>,
+    /// The project when it was last looked at.
+    pub(super) tree: Tree,
+    debounce: Debounce,
+    /// When the first change was that is not running yet.
+    pub(super) edited: Option<Instant>,
+    pub(super) todo: Todo,
+    /// The warnings that were shown.
+    warned: BTreeSet<String>,
+    job: Option<Job>,
+    pub(super) helper: Option<Helper>,
+    /// How many helpers and operators were started, to tell what they print from what earlier ones print.
+    pub(super) count: u32,
+    pub(super) launch: Option<Launch>,
+    /// What to run next.
+    pub(super) built: Option<Built>,
+    pub(super) operator: Option<Operator>,
+    /// The operator that was built last.
+    pub(super) executable: Option<PathBuf>,
+    /// The resource of each controller.
+    pub(super) resources: BTreeMap<String, String>,
+    pub(super) testing: Testing,
+    /// The controllers and names of the objects that the user has paused.
+    pub(super) paused: BTreeSet<(String, String)>,
+    /// A cluster of the user, instead of a helper, and the Lease there.
+    pub(super) cluster: Option<Cluster>,
+    pub(super) held: Option<Held>,
+}
+
+/// The folder of the API server's binaries.
+pub fn binaries(root: &Path) -> Result<PathBuf> {
+    let printed = own::output(root, &["envtest", "path"]);
+    let printed = printed.map_err(|reason| DevError::NoBinaries { reason })?;
+    Ok(printed.trim_end().into())
+}
+
+impl<'a> Session<'a> {
+    pub fn new(
+        (root, project, tree): (&'a Path, &Project, Tree),
+        (args, color): (&'a DevArgs, Color),
+        binaries: PathBuf,
+        report: &'a Report,
+        sender: Sender<Event>,
+    ) -> Self {
+        Self {
+            root,
+            name: project.project_name.to_string(),
+            args,
+            color,
+            binaries,
+            report,
+            sender,
+            resources: resources(project),
+            testing: Testing::new(&tree),
+            tree,
+            debounce: Debounce::default(),
+            edited: Some(Instant::now()),
+            todo: Todo {
+                manifests: true,
+                helper: true,
+                build: true,
+                config: false,
+                samples: args.samples,
+            },
+            warned: BTreeSet::new(),
+            job: None,
+            helper: None,
+            count: 0,
+            launch: None,
+            built: None,
+            operator: None,
+            executable: None,
+            paused: BTreeSet::new(),
+            cluster: None,
+            held: None,
+        }
+    }
+
+    /// Runs until somebody stops it.
+    pub fn run(mut self, events: &Receiver<Event>, mut following: Following) {
+        self.tell(Happening::new("started", Level::Note, "Following").text(
+            match self.report.has_screen() {
+                true => "the files of the project; a first build takes minutes",
+                false => {
+                    "the files of the project; q and Enter stops, r and Enter rebuilds, t and Enter tests\n\
+                     A first build takes minutes"
+                }
+            },
+        ));
+        loop {
+            self.advance();
+            match self.next(events) {
+                Ok(Event::Stop) | Err(RecvTimeoutError::Disconnected) => break,
+                Ok(Event::Typed(what)) => match self.report.key(&what) {
+                    Pressed::Own => {}
+                    Pressed::Pause { controller, object } => self.pause(&controller, &object),
+                    Pressed::Other if what == "q" => break,
+                    Pressed::Other => self.typed(&what),
+                },
+                Ok(Event::Files { is_made }) => {
+                    self.debounce.touch(Instant::now());
+                    // One that vanishes at this moment comes with an event of its own.
+                    if is_made && let Err(error) = following.renew() {
+                        self.fail("error", &format!("could not follow a folder: {error}"));
+                    }
+                }
+                Ok(event) => self.react(event),
+                Err(RecvTimeoutError::Timeout) => {}
+            }
+            if let Some(edited) = self.debounce.take(Instant::now()) {
+                self.look(edited);
+            }
+        }
+        self.stop(events);
+    }
+
+    /// The next event. The screen is drawn when there is none at the moment.
+    fn next(&self, events: &Receiver<Event>) -> std::result::Result<Event, RecvTimeoutError> {
+        if let Ok(event) = events.try_recv() {
+            return Ok(event);
+        }
+        self.report.refresh();
+        match self.debounce.due() {
+            Some(due) => events.recv_timeout(due.saturating_duration_since(Instant::now())),
+            None => events.recv().map_err(RecvTimeoutError::from),
+        }
+    }
+
+    fn react(&mut self, event: Event) {
+        match event {
+            Event::Job(output) => {
+                let finished = self.job.as_mut().and_then(|job| job.take(output));
+                if let Some(finished) = finished {
+                    self.job = None;
+                    self.finished(&finished);
+                }
+            }
+            Event::Helper(number, output) => self.helper(number, output),
+            Event::Operator(number, output) => self.operator(number, output),
+            Event::Tests(output) => self.tests(output),
+            Event::Files { .. } | Event::Typed(_) | Event::Stop | Event::Resized => {}
+        }
+    }
+
+    /// Finds out what has changed in the project.
+    fn look(&mut self, edited: Instant) {
+        let Ok(tree) = Tree::load(self.root) else {
+            // Something vanished while it was read: a branch is being switched.
+            self.debounce.touch(Instant::now());
+            return;
+        };
+        let changed = Changed::between(&self.tree, &tree);
+        if let Some(Ok(project)) = tree.text(PROJECT_FILE).map(Project::parse) {
+            self.name = project.project_name.to_string();
+            self.resources = resources(&project);
+        }
+        self.tree = tree;
+        if !changed.is_any() {
+            return;
+        }
+        if changed.code {
+            self.edited.get_or_insert(edited);
+        }
+        self.todo.manifests |= changed.manifests;
+        self.todo.build |= changed.code;
+        self.todo.config |= changed.config;
+        self.todo.samples |= changed.samples;
+        // The reason why it did not start may be gone.
+        self.todo.helper |= self.helper.is_none();
+    }
+
+    /// Starts what can be started now.
+    fn advance(&mut self) {
+        self.todo.helper &= self.helper.is_none() && self.cluster.is_none();
+        if self.job.is_none() {
+            let kind = match &self.todo {
+                Todo {
+                    manifests: true, ..
+                } => Some(Kind::Manifests),
+                Todo { helper: true, .. } => Some(Kind::Helper),
+                Todo { build: true, .. } => Some(Kind::Operator),
+                _ => None,
+            };
+            if let Some(kind) = kind {
+                self.start(kind);
+            }
+        }
+        let is_generating = self.todo.manifests
+            || self
+                .job
+                .as_ref()
+                .is_some_and(|job| job.kind == Kind::Manifests);
+        let has_operator = self.operator.is_some() && self.built.is_none();
+        if self.cluster.is_some() && !is_generating {
+            return self.advance_in_cluster();
+        }
+        let Some(helper) = &mut self.helper else {
+            return;
+        };
+        if helper.ready.is_none() || is_generating {
+            return;
+        }
+        let request = match helper.request {
+            Some(_) => None,
+            None if std::mem::take(&mut self.todo.config) => Some(Request::Config),
+            // Its webhooks may have to answer.
+            None if has_operator && std::mem::take(&mut self.todo.samples) => {
+                Some(Request::Samples)
+            }
+            None => None,
+        };
+        if let Some(request) = request {
+            helper.request = Some(request);
+            helper.process.send(request.line());
+        }
+        // The operator may need what is being applied.
+        if helper.request != Some(Request::Config) && !self.todo.config {
+            self.swap();
+        }
+    }
+
+    fn start(&mut self, kind: Kind) {
+        match kind {
+            Kind::Manifests => self.todo.manifests = false,
+            Kind::Helper => self.todo.helper = false,
+            Kind::Operator => self.todo.build = false,
+        }
+        let what = match kind {
+            Kind::Manifests => "the manifests",
+            Kind::Helper => "the API server's helper",
+            Kind::Operator => self.name.as_str(),
+        };
+        let facts = json!({ "what": kind.word() });
+        let building = Happening::new("building", Level::Note, "Building");
+        self.tell(building.text(what).facts(facts));
+        let sender = self.sender.clone();
+        let each = move |output| drop(sender.send(Event::Job(output)));
+        match Job::start(kind, self.root, &self.name, self.color, each) {
+            Ok(job) => self.job = Some(job),
+            Err(error) => self.fail("error", &error.to_string()),
+        }
+    }
+
+    fn finished(&mut self, finished: &Finished) {
+        let messages = finished.messages.join("\n");
+        if !messages.trim().is_empty() {
+            let what = finished.kind.word();
+            self.report.messages(what, &messages);
+        }
+        match finished.kind {
+            Kind::Manifests => self.generated(finished),
+            _ if !finished.is_success => {
+                let running = match self.operator {
+                    Some(_) => "; the operator before this change keeps running",
+                    None => "",
+                };
+                self.fail("build-failed", &format!("could not be built{running}"));
+            }
+            Kind::Helper => self.start_helper(finished),
+            Kind::Operator => {
+                let Some(executable) = finished.executable() else {
+                    return self.fail("build-failed", "cargo named no program");
+                };
+                self.executable = Some(executable.clone());
+                // What was built before, and never ran, is in it as well.
+                let earlier = self.built.take().map(|built| built.edited);
+                let edited = self.edited.take().unwrap_or(finished.started);
+                let edited = earlier.map_or(edited, |earlier| earlier.min(edited));
+                self.built = Some(Built {
+                    executable,
+                    edited,
+                    took: finished.started.elapsed(),
+                });
+            }
+        }
+    }
+
+    fn generated(&mut self, finished: &Finished) {
+        let made = Manifests::of(&finished.out);
+        for file in &made.files {
+            self.tell(
+                Happening::new("written", Level::Good, "Updated")
+                    .text(file)
+                    .facts(json!({ "path": file })),
+            );
+        }
+        for warning in &made.warnings {
+            // Most are true until somebody does something about them.
+            if !self.warned.insert(warning.clone()) {
+                continue;
+            }
+            self.tell(Happening::new("warning", Level::Warning, "Warning").text(warning));
+        }
+        if !finished.is_success {
+            let errors = made.errors.join("\n");
+            self.fail("manifests-failed", &errors);
+            // The operator could not be built either, for the same reason.
+            self.todo.build &= !made.is_uncompiled;
+            return;
+        }
+        self.look(finished.started);
+        let ready = self
+            .helper
+            .as_ref()
+            .and_then(|helper| helper.ready.as_ref());
+        let Some(ready) = ready.filter(|_| self.todo.config) else {
+            return;
+        };
+        for text in compared::breaks(&ready.crds, &self.tree) {
+            self.tell(Happening::new("break", Level::Warning, "Breaks").text(&text));
+        }
+    }
+
+    /// Ends everything, and waits for the API server.
+    fn stop(mut self, events: &Receiver<Event>) {
+        self.report.end_screen();
+        self.job = None;
+        self.leave_cluster(events);
+        self.operator = None;
+        self.testing = Testing::default();
+        let Some(helper) = self.helper.take() else {
+            return;
+        };
+        let number = helper.number;
+        drop(helper);
+        let end = Instant::now() + END;
+        loop {
+            let left = end.saturating_duration_since(Instant::now());
+            match events.recv_timeout(left) {
+                Ok(Event::Helper(of, Output::Ended(_))) if of == number => break,
+                Ok(_) => {}
+                Err(_) => break,
+            }
+        }
+        self.tell(Happening::new("stopped", Level::Note, "Stopped").text("everything"));
+    }
+
+    pub(super) fn tell(&self, happening: Happening) {
+        self.report.happening(&happening);
+    }
+
+    pub(super) fn fail(&self, event: &'static str, text: &str) {
+        self.tell(Happening::new(event, Level::Bad, "Error").text(text));
+    }
+}

@@ -1,0 +1,33 @@
+//! What a key does, or a line that is typed where there is no screen.
+
+use std::time::Instant;
+
+use super::session::Session;
+use crate::report::{Happening, Level};
+
+impl Session<'_> {
+    pub(super) fn typed(&mut self, what: &str) {
+        match what {
+            "r" => {
+                self.edited = Some(Instant::now());
+                self.todo.manifests = true;
+                self.todo.build = true;
+                self.todo.helper = self.helper.is_none();
+                self.todo.config = true;
+            }
+            "t" => self.test(),
+            "p" if self.report.has_screen() => {
+                let text = "no object has been reconciled yet";
+                self.tell(Happening::new("note", Level::Note, "Note").text(text));
+            }
+            "" => {}
+            // `?` lists the keys.
+            _ if self.report.has_screen() => {}
+            _ => {
+                let keys =
+                    "q stops, r rebuilds, t runs the tests of what has changed; each with Enter";
+                self.tell(Happening::new("help", Level::Note, "Keys").text(keys));
+            }
+        }
+    }
+}

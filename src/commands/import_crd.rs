@@ -1,0 +1,163 @@
+//! `kbr import crd`: types of the project from CRDs that somebody else wrote.
+//!
+//! [`crate::import::types`] makes the text of the types; this module adds their kinds to the project. Pure.
+
+pub mod error;
+
+use serde_json::Value;
+
+use crate::cli::ImportCrdArgs;
+use crate::commands::beside::{check_group, check_names};
+use crate::commands::create_api::error::ApiError;
+use crate::commands::error::{Error, Result};
+use crate::commands::typed::halves;
+use crate::commands::wanted::{Wanted, added, create};
+use crate::import::documents::{CrdDocument, Documents};
+use crate::import::hints::Hints;
+use crate::import::types::{self, Imported};
+use crate::layout::Place;
+use crate::manifests::json::text_of;
+use crate::project::{Api, Origin, Policies, Project, Resource};
+use crate::{scaffold, yaml};
+use error::ImportError;
+
+/// The project with the kinds of the CRDs, and the changes to its files.
+pub fn plan(project: Project, args: &ImportCrdArgs, documents: &Documents) -> Result<Wanted> {
+    with_types(project, documents, &Hints::new(), args.force)
+}
+
+/// The same with what Go sources say about the types.
+pub fn with_types(
+    mut project: Project,
+    documents: &Documents,
+    hints: &Hints,
+    force: bool,
+) -> Result<Wanted> {
+    Error::all(documents.crds.iter().flat_map(CrdDocument::refused))?;
+    let crds: Vec<_> = documents
+        .crds
+        .iter()
+        .map(|document| &document.crd)
+        .collect();
+    let import = types::types(&crds, hints);
+    let before = scaffold::of(&project);
+    let mut groups = import.kinds.iter().map(|kind| &kind.group);
+    let first = groups.next();
+    if project.apis().next().is_none() && groups.any(|group| Some(group) != first) {
+        // There is nothing yet that `kbr edit --multigroup` would have to move.
+        project.multigroup = true;
+    }
+    let mut files = Vec::new();
+    let mut rewritten = Vec::new();
+    for imported in &import.kinds {
+        let resource = resource(&project, imported, force)?;
+        rewritten.extend(scaffold::type_files(&project, &resource));
+        project.upsert(resource);
+    }
+    for imported in &import.kinds {
+        let mut own = project.apis();
+        let resource = own.find(|it| is_that(it, imported));
+        files.extend(
+            resource
+                .into_iter()
+                .flat_map(|it| files_of(&project, it, imported, force)),
+        );
+    }
+    let mut changes = added(&project, &before, &rewritten, force);
+    changes.extend(files);
+    changes.push(scaffold::crdgen(&project));
+    let mut warnings = documents.notes.clone();
+    warnings.extend(import.warnings);
+    for crd in documents.crds.iter().map(|it| &it.crd) {
+        let (group, kind) = (
+            text_of(crd, "/spec/group"),
+            text_of(crd, "/spec/names/kind"),
+        );
+        let options = types::conversion(crd).filter(|_| project.hub(group, kind).is_none());
+        warnings.extend(options.map(|options| converted(&project, crd, &options)));
+    }
+    Ok(Wanted::of(project, changes, warnings))
+}
+
+/// How to get the webhook that converts the versions of a kind.
+fn converted(project: &Project, crd: &Value, options: &str) -> String {
+    let kind = text_of(crd, "/spec/names/kind");
+    let group = text_of(crd, "/spec/group");
+    let option = match halves(project, group) {
+        Ok((Some(group), _)) => format!(" --group {group}"),
+        _ => String::new(),
+    };
+    format!(
+        "a webhook converts the versions of {group} {kind}: `kbr create webhook{option} {options}` scaffolds it"
+    )
+}
+
+fn is_that(resource: &Resource, imported: &Imported) -> bool {
+    resource.qualified_group() == imported.group
+        && resource.version.as_str() == imported.version
+        && resource.kind.as_str() == imported.kind
+}
+
+fn files_of(
+    project: &Project,
+    resource: &Resource,
+    imported: &Imported,
+    force: bool,
+) -> [crate::plan::Change; 3] {
+    let place = Place::of(project, resource);
+    let sample = yaml::write(&imported.sample);
+    [
+        create(
+            place.types(),
+            scaffold::with_license(project, imported.types.clone()),
+            force,
+        ),
+        create(place.sample(), sample.clone(), force),
+        create(place.stored_sample(), sample, force),
+    ]
+}
+
+/// The kind of the CRD in PROJECT, or why the project cannot have it.
+fn resource(project: &Project, imported: &Imported, force: bool) -> Result<Resource> {
+    let in_crd = |source| {
+        Error::from(ImportError::Name {
+            crd: format!("{}.{}", imported.plural, imported.group),
+            source,
+        })
+    };
+    let (group, domain) = halves(project, &imported.group).map_err(in_crd)?;
+    let mut api = Api::new(imported.is_namespaced, imported.is_stored);
+    api.imported = true;
+    let mut new = Resource {
+        origin: Origin::Own { api, domain },
+        controllers: Vec::new(),
+        group,
+        kind: imported.kind.parse().map_err(in_crd)?,
+        plural: imported.plural.parse().map_err(in_crd)?,
+        policies: Policies::default(),
+        version: imported.version.parse().map_err(in_crd)?,
+        webhooks: None,
+    };
+    let existing = project.apis().find(|it| it.gvk() == new.gvk());
+    if let Some(existing) = existing {
+        if !force {
+            return Err(ImportError::Exists { gvk: new.gvk() }.into());
+        }
+        new.controllers.clone_from(&existing.controllers);
+        new.policies.clone_from(&existing.policies);
+        new.webhooks.clone_from(&existing.webhooks);
+    }
+    if project.namespaced && new.is_cluster_scoped() {
+        let kind = new.kind.clone();
+        return Err(ApiError::ClusterScope { kind }.into());
+    }
+    match check_group(project, &new) {
+        Err(Error::Api(ApiError::ProtectedGroup { .. })) if imported.is_approved => {}
+        checked => checked?,
+    }
+    check_names(project, &new)?;
+    Ok(new)
+}
+
+#[cfg(test)]
+mod tests;

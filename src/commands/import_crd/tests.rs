@@ -1,0 +1,112 @@
+//! Which kinds the project gets, and which it cannot have.
+
+use serde_json::json;
+
+use super::*;
+use crate::import::documents::CrdDocument;
+use crate::names::Group;
+use crate::project::License;
+
+fn project(multigroup: bool) -> Project {
+    let name = "sandbox".parse().expect("a name");
+    let domain = "example.com".parse().expect("a domain");
+    let mut project = Project::new(name, domain, License::None);
+    project.multigroup = multigroup;
+    project
+}
+
+fn documents(crds: &[(&str, &str)]) -> Documents {
+    let crds = crds.iter().map(|(group, kind)| {
+        let plural = format!("{}s", kind.to_lowercase());
+        let crd = json!({
+            "metadata": { "name": format!("{plural}.{group}") },
+            "spec": {
+                "group": group, "scope": "Namespaced",
+                "names": { "kind": kind, "plural": plural, "singular": kind.to_lowercase() },
+                "versions": [{ "name": "v1", "served": true, "storage": true, "schema": { "openAPIV3Schema": {
+                    "type": "object", "required": ["spec"],
+                    "properties": { "spec": { "type": "object", "properties": { "a": { "type": "string" } } } },
+                } } }],
+            },
+        });
+        CrdDocument { crd, file: "crds.yaml".to_owned(), line: 1 }
+    });
+    Documents {
+        crds: crds.collect(),
+        notes: Vec::new(),
+    }
+}
+
+fn imported(project: Project, crds: &[(&str, &str)]) -> Result<Project> {
+    let wanted = with_types(project, &documents(crds), &Hints::new(), false)?;
+    Ok(wanted.project.expect("a project"))
+}
+
+fn refusal(project: Project, crds: &[(&str, &str)]) -> String {
+    imported(project, crds).expect_err("a refusal").to_string()
+}
+
+#[test]
+fn a_group_need_not_be_below_the_domain() {
+    for (group, name, domain) in [
+        ("crew.example.com", Some("crew"), "example.com"),
+        ("example.com", None, "example.com"),
+        ("crew.sea.org", Some("crew"), "sea.org"),
+    ] {
+        let project = imported(project(false), &[(group, "Captain")]).expect("an import");
+        let resource = &project.resources[0];
+        assert_eq!(resource.group.as_ref().map(Group::as_str), name);
+        let Origin::Own { api, domain: its } = &resource.origin else {
+            panic!("{resource:?}")
+        };
+        assert_eq!(its.as_str(), domain);
+        assert!(api.imported && resource.is_stored());
+        assert_eq!(resource.qualified_group(), group);
+        // PROJECT can be read again.
+        let text = yaml::write(&project);
+        assert_eq!(Project::parse(&text).expect("a project"), project);
+    }
+}
+
+#[test]
+fn several_groups_make_an_empty_project_one_of_several() {
+    let both = [("a.sea.org", "Captain"), ("b.sea.org", "Mate")];
+    assert!(
+        imported(project(false), &both)
+            .expect("an import")
+            .multigroup
+    );
+    let one = imported(project(false), &both[..1]).expect("an import");
+    assert!(!one.multigroup);
+    let message = refusal(one, &both[1..]);
+    assert!(
+        message.contains("b.sea.org") && message.contains("a.sea.org"),
+        "{message}"
+    );
+}
+
+#[test]
+fn what_exists_or_cannot_be_is_refused() {
+    let captain = [("crew.example.com", "Captain")];
+    let one = imported(project(false), &captain).expect("an import");
+    let message = refusal(one, &captain);
+    assert!(message.contains("crew.example.com/v1 Captain"), "{message}");
+    let message = refusal(project(false), &[("crew.k8s.io", "Captain")]);
+    assert!(message.contains("protected"), "{message}");
+    let message = refusal(project(false), &[("crew.example.com", "Vec")]);
+    assert!(
+        message.contains("vecs.crew.example.com") && message.contains("Vec"),
+        "{message}"
+    );
+}
+
+#[test]
+fn the_files_are_those_of_a_type() {
+    let crds = documents(&[("crew.example.com", "Captain")]);
+    let wanted = with_types(project(false), &crds, &Hints::new(), false).expect("an import");
+    let text = format!("{:#?}", wanted.changes);
+    for path in ["api/src/v1/captain_types.rs", "captain_editor_role.yaml"] {
+        assert!(text.contains(path), "{path}");
+    }
+    assert!(text.contains("pub a: Option<String>"), "{text}");
+}

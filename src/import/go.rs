@@ -1,0 +1,166 @@
+//! A project of kubebuilder or operator-sdk as a model: PROJECT, its CRDs, and what its Go files say. Go is never run.
+//!
+//! [`lexer`] knows what is a comment and what is a string, [`source`] functions and markers, [`reconcilers`] which of
+//! them reconcile what, [`types`] what the types say that CRDs do not, [`comments`] adds their comments to the CRDs. The CRDs are
+//! those that [`super::documents`] has read. Pure.
+
+pub mod comments;
+pub mod error;
+mod lexer;
+pub mod project_file;
+pub mod reconcilers;
+pub mod source;
+mod types;
+
+use std::collections::BTreeMap;
+
+use self::error::GoError;
+use self::project_file::ProjectFile;
+use self::source::GoFile;
+use super::documents::{CrdDocument, Documents};
+use super::hints::Hints;
+use crate::layout;
+use crate::manifests::json::{list_of, text_of};
+
+/// The files of a project, by path.
+pub type Files = BTreeMap<String, String>;
+
+/// A project in Go.
+#[derive(Debug)]
+pub struct GoProject<'a> {
+    pub project: ProjectFile,
+    /// The Go module, such as `example.com/operator`.
+    pub module: String,
+    pub sources: Vec<GoFile<'a>>,
+    pub crds: Vec<Crd>,
+    /// The group and the version of each package of types, by its folder.
+    pub packages: BTreeMap<&'a str, (String, String)>,
+    pub files: &'a Files,
+}
+
+/// A CRD of the project.
+#[derive(Debug)]
+pub struct Crd {
+    pub group: String,
+    pub kind: String,
+    pub versions: Vec<String>,
+}
+
+impl Crd {
+    fn of(document: &CrdDocument) -> Self {
+        let versions = list_of(&document.crd, "/spec/versions").iter();
+        Self {
+            group: text_of(&document.crd, "/spec/group").to_owned(),
+            kind: text_of(&document.crd, "/spec/names/kind").to_owned(),
+            versions: versions.map(|it| text_of(it, "name").to_owned()).collect(),
+        }
+    }
+}
+
+/// Whether kbr reads a file of a Go project.
+pub fn is_read(path: &str) -> bool {
+    let name = path.rsplit('/').next().unwrap_or(path);
+    let is_config =
+        path.starts_with(layout::CONFIG) && (name.ends_with(".yaml") || name.ends_with(".yml"));
+    let is_code =
+        name.ends_with(".go") && !name.ends_with("_test.go") && !name.starts_with("zz_generated");
+    is_code || is_config || path == "PROJECT" || path == "go.mod"
+}
+
+/// Whether kbr reads a folder of a Go project: not what Go ignores, nor other people's code or tests.
+pub fn is_entered(path: &str) -> bool {
+    let name = path.rsplit('/').next().unwrap_or(path);
+    !name.starts_with(['.', '_']) && !["vendor", "testdata", "node_modules", "bin"].contains(&name)
+}
+
+/// PROJECT of the project, which must be one that kbr can read.
+pub fn project_file(dir: &str, files: &Files) -> Result<ProjectFile, GoError> {
+    match files.get("PROJECT") {
+        Some(text) => ProjectFile::read(dir, text),
+        None => Err(GoError::NoProject {
+            dir: dir.to_owned(),
+        }),
+    }
+}
+
+impl<'a> GoProject<'a> {
+    /// Reads the project whose files these are, or says everything that is wrong with it; `dir` is its folder for
+    /// messages.
+    pub fn read(dir: &str, files: &'a Files, documents: &Documents) -> Result<Self, Vec<GoError>> {
+        let mut project = project_file(dir, files).map_err(|error| vec![error])?;
+        let mut errors = Vec::new();
+        let mut sources = Vec::new();
+        for (path, text) in files.iter().filter(|(path, _)| path.ends_with(".go")) {
+            match GoFile::read(path, text) {
+                Ok(file) => sources.push(file),
+                Err(error) => errors.push(GoError::NotGo {
+                    path: path.clone(),
+                    line: error.line,
+                    message: error.message,
+                }),
+            }
+        }
+        let crds: Vec<Crd> = documents.crds.iter().map(Crd::of).collect();
+        for resource in project.resources.iter_mut().filter(|it| it.is_own()) {
+            let group = resource.qualified_group();
+            let mut of_kind = crds.iter().filter(|crd| crd.kind == resource.kind);
+            // Some projects have changed the group in the code, and not in PROJECT.
+            if let (Some(only), None) = (of_kind.next(), of_kind.next())
+                && only.group != group
+            {
+                resource.group.clone_from(&only.group);
+                resource.domain.clear();
+            }
+        }
+        let module = files.get("go.mod").and_then(|text| {
+            let lines = text.lines().map(str::trim);
+            lines.filter_map(|line| line.strip_prefix("module ")).next()
+        });
+        let found = Self {
+            module: module.map_or_else(|| project.repo.clone(), |it| it.trim().to_owned()),
+            packages: types::packages(&sources),
+            project,
+            sources,
+            crds,
+            files,
+        };
+        let lacks_crd = found.project.resources.iter().filter(|it| {
+            let group = it.qualified_group();
+            let mut of_kind = found
+                .crds
+                .iter()
+                .filter(|crd| crd.group == group && crd.kind == it.kind);
+            it.is_own() && !of_kind.any(|crd| crd.versions.contains(&it.version))
+        });
+        let kinds: Vec<String> = lacks_crd.map(|it| it.gvk()).collect();
+        if !kinds.is_empty() {
+            let dir = dir.to_owned();
+            errors.push(GoError::NoCrd { dir, kinds });
+        }
+        match errors.is_empty() {
+            true => Ok(found),
+            false => Err(errors),
+        }
+    }
+
+    /// What the Go types say that the CRDs do not.
+    pub fn hints(&self) -> Hints {
+        types::hints(self)
+    }
+
+    /// Group, version and kind of a type by the path of its Go package, if it is one of the project or of
+    /// Kubernetes.
+    pub fn gvk_of(&self, package: &str) -> Option<(String, String)> {
+        if let Some(below) = package.strip_prefix(&self.module) {
+            let folder = below.trim_start_matches('/');
+            return self.packages.get(folder).cloned();
+        }
+        if let Some(below) = package.strip_prefix("k8s.io/api/") {
+            let (group, version) = below.split_once('/')?;
+            return Some((group.to_owned(), version.to_owned()));
+        }
+        let mut resources = self.project.resources.iter();
+        let known = resources.find(|it| it.path == package)?;
+        Some((known.qualified_group(), known.version.clone()))
+    }
+}

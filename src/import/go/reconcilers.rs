@@ -1,0 +1,97 @@
+//! Which functions of a Go project reconcile what. Pure.
+
+use super::GoProject;
+use super::source::{Function, GoFile, TypeName};
+
+/// A type with a method `Reconcile` that takes a request.
+#[derive(Debug)]
+pub struct Reconciler<'f, 'a> {
+    /// The file of its method `Reconcile`.
+    pub file: &'f GoFile<'a>,
+    pub function: &'f Function<'a>,
+    /// Such as `CronJobReconciler`.
+    pub receiver: &'a str,
+    /// Whether the code makes a controller of it.
+    pub is_set_up: bool,
+    /// What it reconciles: group, version and kind, as far as the code says it.
+    pub target: Option<(Option<(String, String)>, String)>,
+    /// The name that the code gives to the controller.
+    pub name: Option<String>,
+    /// The calls by which it hears of other objects, such as `Owns(&batchv1.Job{})`.
+    pub calls: Vec<String>,
+    /// Its other methods, with their lines.
+    pub methods: Vec<(&'a str, usize)>,
+}
+
+/// Every reconciler of the project.
+pub fn find<'f, 'a>(project: &'f GoProject<'a>) -> Vec<Reconciler<'f, 'a>> {
+    let mut found = Vec::new();
+    for file in &project.sources {
+        for function in file.functions.iter().filter(|it| it.name == "Reconcile") {
+            if let Some(receiver) = function.receiver {
+                let reconciler = read(project, file, function, receiver);
+                // Other methods of that name reconcile a part of what a controller reconciles.
+                if reconciler.is_set_up || file.signature_mentions(function, "Request") {
+                    found.push(reconciler);
+                }
+            }
+        }
+    }
+    found
+}
+
+fn read<'f, 'a>(
+    project: &'f GoProject<'a>,
+    file: &'f GoFile<'a>,
+    function: &'f Function<'a>,
+    receiver: &'a str,
+) -> Reconciler<'f, 'a> {
+    let beside = project
+        .sources
+        .iter()
+        .filter(|it| it.folder() == file.folder());
+    let of_receiver: Vec<_> = beside
+        .flat_map(|file| file.functions.iter().map(move |function| (file, function)))
+        .filter(|(_, it)| it.receiver == Some(receiver))
+        .collect();
+    let setup = of_receiver.iter().find(|(file, it)| {
+        file.mentions(it, "NewControllerManagedBy") || !file.types_in_calls(it, "For").is_empty()
+    });
+    let types = |call: &str| -> Vec<TypeName<'a>> {
+        setup.map_or_else(Vec::new, |(file, it)| file.types_in_calls(it, call))
+    };
+    let target = types("For").into_iter().next().map(|it| {
+        let gv = match it.package {
+            Some(package) => project.gvk_of(package),
+            None => project.packages.get(file.folder()).cloned(),
+        };
+        (gv, it.name.to_owned())
+    });
+    let calls = ["Owns", "Watches"].into_iter().flat_map(|call| {
+        let types = types(call).into_iter();
+        types.map(move |it| format!("{call}(&{}{{}})", it.written))
+    });
+    let methods = of_receiver.iter().map(|(_, it)| (it.name, it.line));
+    Reconciler {
+        file,
+        function,
+        receiver,
+        is_set_up: setup.is_some(),
+        target: target.or_else(|| {
+            let kind = receiver.strip_suffix("Reconciler")?;
+            Some((None, kind.to_owned()))
+        }),
+        name: setup
+            .and_then(|(file, it)| file.text_in_call(it, "Named"))
+            .map(str::to_owned),
+        calls: calls.collect(),
+        methods: methods.filter(|(name, _)| *name != "Reconcile").collect(),
+    }
+}
+
+impl Reconciler<'_, '_> {
+    /// The function as Go writes it.
+    pub fn full_name(&self) -> String {
+        format!("{}.{}", self.receiver, self.function.name)
+    }
+}

@@ -1,0 +1,55 @@
+//! What Go sources say about the struct at a place. Pure.
+
+use crate::import::hints::{GoField, GoPackage, GoType};
+
+/// What Go says about the struct at a place.
+#[derive(Clone, Copy, Default)]
+pub struct Go<'a> {
+    package: Option<&'a GoPackage>,
+    pub name: &'a str,
+}
+
+impl<'a> Go<'a> {
+    pub fn of(package: Option<&'a GoPackage>, name: &'a str) -> Self {
+        Self { package, name }
+    }
+
+    pub fn declared(self) -> Option<&'a GoType> {
+        self.package?.types.get(self.name)
+    }
+
+    /// Its fields with those of inlined structs, in order.
+    fn fields(self) -> Vec<&'a GoField> {
+        let mut fields = Vec::new();
+        self.add_fields(&mut fields, 0);
+        fields
+    }
+
+    fn add_fields(self, fields: &mut Vec<&'a GoField>, depth: usize) {
+        for field in self.declared().iter().flat_map(|it| &it.fields) {
+            match field.json.is_empty() {
+                // A struct cannot contain itself, but a broken source can say so.
+                true if depth < 8 => Self {
+                    name: &field.type_name,
+                    ..self
+                }
+                .add_fields(fields, depth + 1),
+                true => {}
+                false => fields.push(field),
+            }
+        }
+    }
+
+    pub fn field(self, name: &str) -> Self {
+        let field = self.fields().into_iter().find(|field| field.json == name);
+        Self {
+            name: field.map_or("", |field| &field.type_name),
+            ..self
+        }
+    }
+
+    /// Where a field is in the source.
+    pub fn place(self, name: &str) -> Option<usize> {
+        self.fields().iter().position(|field| field.json == name)
+    }
+}

@@ -1,0 +1,37 @@
+//! kbr itself, as a program that kbr starts.
+
+use std::env;
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+/// The path of this kbr.
+pub fn path() -> OsString {
+    env::current_exe().map_or_else(|_| "kbr".into(), Into::into)
+}
+
+/// The folder of the user's configuration of kbr, if there can be one.
+pub fn config() -> Option<PathBuf> {
+    Some(dirs::config_dir()?.join("kbr"))
+}
+
+/// The variable `name` of kbr's own environment, or else `default`.
+pub fn variable(name: &str, default: &str) -> OsString {
+    let value = env::var_os(name).filter(|value| !value.is_empty());
+    value.unwrap_or_else(|| default.into())
+}
+
+/// What kbr prints with these arguments in the folder `root`, or what it says about its failure.
+pub fn output(root: &Path, arguments: &[&str]) -> Result<String, String> {
+    let output = Command::new(path())
+        .args(arguments)
+        .current_dir(root)
+        .stdin(Stdio::null())
+        .output()
+        .map_err(|error| error.to_string())?;
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    match output.status.success() {
+        true => Ok(text(&output.stdout)),
+        false => Err(text(&output.stderr).trim_end().to_owned()),
+    }
+}

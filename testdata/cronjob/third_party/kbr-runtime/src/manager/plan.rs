@@ -1,0 +1,85 @@
+// Copyright The kbr authors
+// SPDX-License-Identifier: Apache-2.0
+
+//! A run of the manager that makes a plan: one pass of each controller, and nothing else.
+
+use std::io::Write;
+
+use futures::future::OptionFuture;
+use tokio::task::JoinSet;
+
+use super::Manager;
+use crate::chain::chain;
+use crate::client::ask_readiness;
+use crate::health::Health;
+use crate::plan::Plan;
+use crate::workers::Threads;
+use crate::{ManagerError, namespaces};
+
+/// An error that prevents a plan.
+pub(super) fn failed(error: &ManagerError) -> ManagerError {
+    let reason = chain(error);
+    ManagerError::Plan { reason }
+}
+
+impl Manager {
+    /// Prints what the controllers would change.
+    ///
+    /// # Errors
+    ///
+    /// [`ManagerError::WouldChange`] if they would change anything, and [`ManagerError::Plan`].
+    pub(super) async fn plan(&mut self) -> Result<(), ManagerError> {
+        let Some(plan) = self.server.plan().cloned() else {
+            return Ok(());
+        };
+        let stop = self.stop.clone();
+        let made = stop.run_until_cancelled(self.make(&plan)).await;
+        made.unwrap_or_else(|| {
+            let reason = "it was stopped".to_owned();
+            Err(ManagerError::Plan { reason })
+        })?;
+        let printed = writeln!(std::io::stdout().lock(), "{plan}");
+        let summary = plan.summary();
+        let reason = match (printed, summary.failed) {
+            (Err(error), _) => format!("could not print it: {error}"),
+            (Ok(()), 0) if summary.is_empty() => return Ok(()),
+            (Ok(()), 0) => {
+                let summary = summary.to_string();
+                return Err(ManagerError::WouldChange { summary });
+            }
+            (Ok(()), count) => format!("{count} reconciles or controllers failed"),
+        };
+        Err(ManagerError::Plan { reason })
+    }
+
+    /// Runs each controller once, one after the other.
+    async fn make(&mut self, plan: &Plan) -> Result<(), ManagerError> {
+        let answer = ask_readiness(&self.client).await;
+        answer.map_err(|error| ManagerError::Plan {
+            reason: format!("the API server does not answer: {}", chain(&error)),
+        })?;
+        let names = self.flags.watch_namespace.clone();
+        let exist = self.is_namespaced.then_some(async {
+            namespaces::check(&names)?;
+            namespaces::exist(&self.client, &self.server, &names).await
+        });
+        OptionFuture::from(exist)
+            .await
+            .unwrap_or(Ok(()))
+            .map_err(|error| failed(&error))?;
+        let threads = Threads::start(1).map_err(|error| failed(&error))?;
+        let mut health = Health::new(self.server.clone());
+        let mut controllers = self.take_controllers(&mut health, &threads);
+        let mut watching: JoinSet<()> = self.take_caches(&controllers);
+        for controller in &mut controllers {
+            watching.extend(controller.watch.take());
+        }
+        for controller in controllers {
+            let reason = controller.work.await;
+            if !plan.has_passed() {
+                plan.never_began(controller.name, &reason);
+            }
+        }
+        Ok(())
+    }
+}

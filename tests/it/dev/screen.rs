@@ -1,0 +1,218 @@
+//! The screen of `kbr dev`, on a terminal.
+
+use std::ffi::OsStr;
+use std::fs::File;
+use std::io::{Read, Write};
+use std::os::unix::ffi::OsStrExt;
+use std::process::{Child, Command, ExitStatus};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
+use rustix::termios::{LocalModes, Winsize, tcgetattr, tcsetwinsize};
+
+use crate::support::{Run, Sandbox, assets, compiles_into, compiling, target};
+
+use super::{project, soon};
+
+/// A `kbr dev` on a terminal of its own.
+struct OnTerminal {
+    project: Sandbox,
+    kbr: Child,
+    terminal: File,
+    shown: Arc<Mutex<String>>,
+}
+
+impl OnTerminal {
+    fn start(project: Sandbox) -> Self {
+        let terminal = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).expect("a terminal");
+        grantpt(&terminal).expect("a terminal");
+        unlockpt(&terminal).expect("a terminal");
+        let size = Winsize {
+            ws_row: 60,
+            ws_col: 200,
+            ws_xpixel: 0,
+            ws_ypixel: 0,
+        };
+        tcsetwinsize(&terminal, size).expect("a size");
+        let path = ptsname(&terminal, Vec::new()).expect("a name");
+        let path = OsStr::from_bytes(path.as_bytes());
+        let end = || {
+            let opened = File::options().read(true).write(true).open(path);
+            opened.expect("the other end")
+        };
+        let mut command = Command::new(env!("CARGO_BIN_EXE_kbr"));
+        command
+            .args(["dev", "--samples"])
+            .current_dir(project.path())
+            .env("KUBEBUILDER_ASSETS", assets())
+            .env_remove("NO_COLOR")
+            .env("TERM", "xterm")
+            .stdin(end())
+            .stdout(end())
+            .stderr(end());
+        compiles_into(&mut command, &target());
+        let kbr = command.spawn().expect("kbr runs");
+        drop(command);
+        let terminal = File::from(terminal);
+        let shown = Arc::<Mutex<String>>::default();
+        let (mut reader, text) = (terminal.try_clone().expect("a clone"), shown.clone());
+        std::thread::spawn(move || {
+            let mut bytes = [0; 4096];
+            while let Ok(count @ 1..) = reader.read(&mut bytes) {
+                let read = String::from_utf8_lossy(&bytes[..count]);
+                text.lock().expect("text").push_str(&read);
+            }
+        });
+        Self {
+            project,
+            kbr,
+            terminal,
+            shown,
+        }
+    }
+
+    fn shown(&self) -> String {
+        self.shown.lock().expect("text").clone()
+    }
+
+    /// Waits until this text is shown.
+    #[track_caller]
+    fn shows(&self, text: &str) {
+        soon(text, || self.shown().contains(text));
+    }
+
+    /// How many lines of the screen have this text now.
+    fn lines_with(&self, text: &str) -> usize {
+        let shown = self.shown();
+        let mut frames = shown.rsplit("\x1b[?2026h");
+        let whole = frames.find(|frame| frame.contains("\x1b[?2026l"));
+        let lines = whole.unwrap_or_default().lines();
+        lines.filter(|line| line.contains(text)).count()
+    }
+
+    fn kubectl(&self, line: &str) -> Run {
+        let shown = self.shown();
+        let (_, rest) = shown.split_once("KUBECONFIG=").expect("the line Ready");
+        let kubeconfig = rest.split_whitespace().next().expect("a path");
+        let mut kubectl = Command::new(assets().join("kubectl"));
+        kubectl
+            .args(line.split_whitespace())
+            .env("KUBECONFIG", kubeconfig)
+            .current_dir(self.project.path());
+        kubectl.output().expect("kubectl runs").into()
+    }
+
+    fn press(&self, key: &str) {
+        (&self.terminal).write_all(key.as_bytes()).expect("a key");
+    }
+
+    /// Whether a line is echoed and needs Enter.
+    fn is_usual(&self) -> bool {
+        let modes = tcgetattr(&self.terminal).expect("modes").local_modes;
+        modes.contains(LocalModes::ICANON | LocalModes::ECHO)
+    }
+
+    fn signal(&self, signal: &str) {
+        let mut kill = Command::new("kill");
+        kill.args([signal, &self.kbr.id().to_string()]);
+        assert!(kill.status().expect("kill runs").success());
+    }
+
+    /// Waits for the end of kbr, after which the terminal is what it was.
+    #[track_caller]
+    fn ends(mut self) -> (ExitStatus, String) {
+        let status = self.kbr.wait().expect("it ends");
+        assert!(self.is_usual());
+        let left = "\x1b[?7h\x1b[?25h\x1b[?1049l";
+        self.shows(left);
+        // What was printed before it ended may still be on its way.
+        std::thread::sleep(Duration::from_millis(100));
+        let shown = self.shown();
+        let (_, after) = shown.split_once(left).expect("the end of the screen");
+        // Colours do no harm.
+        assert!(!after.contains("\x1b[?"), "{after:?}");
+        (status, after.to_owned())
+    }
+}
+
+impl Drop for OnTerminal {
+    fn drop(&mut self) {
+        let _ = self.kbr.kill();
+    }
+}
+
+#[test]
+fn keys_need_no_enter_and_q_leaves_the_terminal_as_it_was() {
+    let kbr = OnTerminal::start(Sandbox::with_project());
+    kbr.shows("\x1b[?1049h");
+    kbr.shows("Following");
+    kbr.shows("| 0 objects | 0 errors");
+    assert!(!kbr.is_usual());
+    kbr.press("?");
+    kbr.shows("stop everything");
+    kbr.press("x");
+    kbr.press("q");
+    let (status, _) = kbr.ends();
+    assert!(status.success(), "{status}");
+}
+
+#[test]
+fn signals_leave_the_terminal_as_it_was() {
+    for signal in ["-TERM", "-INT", "-HUP"] {
+        let kbr = OnTerminal::start(Sandbox::with_project());
+        kbr.shows("Following");
+        kbr.signal(signal);
+        let (status, _) = kbr.ends();
+        assert!(status.success(), "{signal}: {status}");
+    }
+}
+
+#[test]
+fn keys_pause_an_object_and_run_the_tests_of_what_has_changed() {
+    const RECONCILED: &str = "default/captain-sample by captain in ";
+    let _alone = compiling();
+    let kbr = OnTerminal::start(project());
+    kbr.shows("s to the first reconcile");
+    kbr.press("p");
+    kbr.shows("Pause or resume which object?");
+    kbr.press("\r");
+    kbr.shows("captains.crew.example.com default/captain-sample: paused");
+
+    // Its change is followed by that of another object, which is reconciled.
+    let before = kbr.lines_with(RECONCILED);
+    kbr.kubectl("annotate captain captain-sample example.com/a=b")
+        .success();
+    let sample = kbr.project.read("config/samples/crew_v1_captain.yaml");
+    let other = sample.replace("\"captain-sample\"", "other");
+    kbr.project.write("other.yaml", &other);
+    kbr.kubectl("create --filename other.yaml").success();
+    kbr.shows("default/other by captain in ");
+    assert_eq!(kbr.lines_with(RECONCILED), before, "it is paused");
+    kbr.press("p");
+    kbr.press("\r");
+    kbr.shows("captains.crew.example.com default/captain-sample: resumed");
+    soon("it is reconciled again", || {
+        kbr.lines_with(RECONCILED) > before
+    });
+
+    kbr.press("t");
+    kbr.shows("no controller, webhook or test has changed");
+    let tests = "tests/it/captain_controller.rs";
+    let text = kbr.project.read(tests);
+    let more = format!("{text}\n#[test]\nfn it_is_new() {{}}\n");
+    kbr.project.write(tests, &more);
+    // Nothing tells when the file was noticed.
+    soon("the tests begin", || {
+        kbr.press("t");
+        std::thread::sleep(Duration::from_millis(200));
+        kbr.shown().contains("captain_controller::")
+    });
+    kbr.shows("captain_controller::it_is_new");
+    kbr.shows("Tested");
+    assert_eq!(kbr.lines_with(" failed"), 0, "{}", kbr.shown());
+    kbr.press("q");
+    let (status, after) = kbr.ends();
+    assert!(status.success(), "{status}");
+    assert!(after.contains("everything"), "{after}");
+}
