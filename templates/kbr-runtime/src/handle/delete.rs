@@ -13,14 +13,14 @@ use crate::cache::Cached;
 use crate::key::Key;
 
 impl<K: Cached> Handle<K> {
-    /// Deletes an object, and then the objects that it owns. Another object that has taken its name in the meantime
-    /// is kept, and it is not an error if the object is already deleted.
+    /// Deletes an object, and then the objects that it owns. It is not an error if the object is already deleted.
     ///
     /// The role must allow `delete` in addition to `list` and `watch`.
     ///
     /// # Errors
     ///
-    /// [`OwnedError::Delete`] with the API server's error if it refuses.
+    /// [`OwnedError::Delete`] with the API server's error if it refuses. It answers with a conflict if another object has
+    /// taken the name in the meantime, which is kept: the cache will show that, so let the reconcile be retried.
     ///
     /// # Panics
     ///
@@ -37,7 +37,7 @@ impl<K: Cached> Handle<K> {
         let (cache, key) = (self.cache::<T>(), Key::of(object));
         match self.received(cache, &key).delete(key.name(), &params).await {
             Ok(_) => {}
-            Err(kube::Error::Api(status)) if status.is_not_found() || status.is_conflict() => {}
+            Err(kube::Error::Api(status)) if status.is_not_found() => {}
             Err(reason) => {
                 return Err(OwnedError::Delete {
                     resource: cache.resource(),

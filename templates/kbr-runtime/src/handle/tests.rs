@@ -219,6 +219,17 @@ async fn what_is_not_wanted_is_deleted_and_shows_at_once() {
 }
 
 #[tokio::test]
+async fn only_what_is_gone_no_longer_shows() {
+    for (code, reason, is_gone) in [(404, "NotFound", true), (409, "Conflict", false)] {
+        let world = World::new(&[stored("a", 4)], [status(code, reason)]);
+        let deleted = world.handle.delete(&stored("a", 4)).await;
+        assert_eq!(deleted.is_ok(), is_gone, "{code}");
+        let shown = world.handle.owned::<ConfigMap>().unwrap();
+        assert_eq!(shown.is_empty(), is_gone, "{code}");
+    }
+}
+
+#[tokio::test]
 async fn what_is_wanted_or_already_deleted_is_kept() {
     let mut deleted = stored("b", 5);
     deleted.metadata.name = Some("other".to_owned());

@@ -243,6 +243,9 @@ impl Crash {
                     "it has settled {count} times, and the undisturbed run {wanted} times\n"
                 );
             }
+            if !problem.is_empty() && !problem.ends_with('\n') {
+                problem.push('\n');
+            }
             problem += &created::too_often(&created, &case.undisturbed.created);
         }
         let seen = run.proxy.tap.lock();
