@@ -349,6 +349,16 @@ fn hands_over(dev: &mut Dev, copied: Sandbox, config: &Sandbox) {
         ended.stdout
     );
     assert_eq!(dev.kubectl(holder).success().stdout, "");
+
+    // Killed without a chance to hand it back: its operator ends, too, and the Lease expires.
+    let line = "dev --context testenv --output json";
+    let command = dev.elsewhere(&other.project, config, line);
+    other.running = Running::start(command, &output);
+    other.seen = 0;
+    other.next("first-reconcile", |_| true);
+    other.running.kill();
+    let held = dev.kubectl(holder).success().stdout;
+    assert!(held.starts_with("kbr-dev_"), "{held}");
     dev.project.edit(CONTROLLER, "\"Ranked\"", "\"Resumed\"");
     dev.next("first-reconcile", |_| true);
     soon("the first project's operator resumes", || {
