@@ -7,9 +7,8 @@
 //! server validates and answers as it would answer the write. What differs between the object and the answer is noted.
 //! A reconcile sees its own writes in the caches, as it always does; the next one sees the cluster as it is.
 
-mod diff;
 mod report;
-mod target;
+mod requests;
 mod write;
 
 use std::sync::{Arc, Mutex, MutexGuard};
@@ -26,9 +25,9 @@ use tracing::instrument::WithSubscriber;
 use crate::cache::{Source, lock};
 use crate::client::parameter;
 use crate::key::Key;
+use crate::target::Target;
 use crate::workers::Work;
 use report::{Step, What};
-use target::Target;
 use write::Write;
 
 /// How often an object is tried that somebody else changes at the same time.
@@ -159,7 +158,7 @@ impl Plan {
     ) -> Result<Response<Body>, BoxError> {
         let (method, path) = (request.method().clone(), request.uri().path().to_owned());
         let target = Target::of(&path);
-        let is_read = target::is_read(&request, target.as_ref());
+        let is_read = requests::is_read(&request, target.as_ref());
         let is_watch = parameter(&request, "watch").is_some();
         let Some(target) = target.filter(|target| is_read || target.has_dry_run()) else {
             if is_read {

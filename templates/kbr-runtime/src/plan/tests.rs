@@ -16,7 +16,7 @@ fn target(path: &str) -> Target {
 fn is_read(method: Method, path: &str) -> bool {
     let request = Request::builder().method(method).uri(path);
     let request = request.body(()).unwrap();
-    target::is_read(&request, Target::of(request.uri().path()).as_ref())
+    requests::is_read(&request, Target::of(request.uri().path()).as_ref())
 }
 
 #[test]
@@ -72,7 +72,7 @@ fn what_changes_the_cluster_is_a_write() {
     assert!(!is_read(Method::GET, &format!("{pod}/exec")));
     let request = Request::get(format!("{pod}/portforward")).header(UPGRADE, "websocket");
     let request = request.body(()).unwrap();
-    assert!(!target::is_read(
+    assert!(!requests::is_read(
         &request,
         Some(&target(request.uri().path()))
     ));
@@ -159,6 +159,29 @@ fn a_deletion_is_told_once_and_only_if_it_changes_something() {
         state.steps[0].to_string(),
         "- pods a/b (deleted by example)"
     );
+}
+
+#[test]
+fn without_its_last_finalizer_an_object_that_is_being_deleted_is_gone() {
+    let kept = |finalizers: &[&str], grace: i64| {
+        json!({ "metadata": {
+            "deletionTimestamp": "now",
+            "deletionGracePeriodSeconds": grace,
+            "finalizers": finalizers,
+        } })
+    };
+    for (new, what) in [
+        (kept(&["b"], 0), What::Change),
+        (kept(&[], 30), What::Change),
+        (kept(&[], 0), What::Delete),
+        (json!({ "metadata": {} }), What::Change),
+    ] {
+        let mut state = state();
+        let old = Present::Object(kept(&["a"], 0));
+        let object = target("/api/v1/namespaces/a/pods/b");
+        state.write(&object, &Method::PATCH, old, &new);
+        assert_eq!(state.steps[0].what, what, "{new}");
+    }
 }
 
 #[test]

@@ -25,6 +25,7 @@ mod orphans;
 mod owned;
 mod panics;
 mod pause;
+mod plan;
 mod privileges;
 mod queue;
 mod references;

@@ -65,6 +65,7 @@ mod clock;
 pub mod conditions;
 #[cfg(feature = "manager")]
 mod controller;
+mod diff;
 #[cfg(feature = "manager")]
 mod election;
 #[cfg(feature = "manager")]
@@ -121,6 +122,7 @@ mod retry;
 mod running;
 #[cfg(feature = "manager")]
 mod signals;
+mod target;
 #[cfg(feature = "manager")]
 mod thread;
 #[cfg(feature = "manager")]

@@ -8,7 +8,6 @@
 //! end of standard input is the end of this process: that is also how it notices that kbr was killed.
 
 mod apply;
-mod difference;
 mod objects;
 mod pause;
 mod rights;

@@ -143,7 +143,6 @@ mod server;
 mod serving;
 mod suite;
 #[cfg(feature = "manager")]
-mod target;
 mod test_target;
 mod thread;
 #[cfg(feature = "manager")]

@@ -8,9 +8,9 @@ use std::fmt;
 use http::Method;
 use serde_json::Value;
 
-use super::diff::{Field, fields};
-use super::target::Target;
 use super::{Plan, State};
+use crate::diff::{Field, fields};
+use crate::target::Target;
 
 /// What would happen.
 #[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
@@ -96,10 +96,13 @@ impl State {
             }
             Present::Absent => {
                 self.created.push(target);
-                self.add(What::Create, object, fields(None, new, is_secret));
+                self.add(What::Create, object, fields(&Value::Null, new, is_secret));
+            }
+            Present::Object(old) if lets_go(&old, new) => {
+                self.add(What::Delete, object, Vec::new());
             }
             Present::Object(old) => {
-                let fields = fields(Some(&old), new, is_secret);
+                let fields = fields(&old, new, is_secret);
                 if !fields.is_empty() {
                     self.add(What::Change, object, fields);
                 }
@@ -118,7 +121,6 @@ impl State {
             }
             return;
         }
-        let is_deleting = |old: &Value| old["metadata"]["deletionTimestamp"].is_string();
         if !matches!(old, Present::Object(old) if is_deleting(old)) {
             self.add(What::Delete, target.to_string(), Vec::new());
         }
@@ -141,6 +143,21 @@ impl State {
             .retain(|one| !fields.iter().any(|other| other.path == one.path));
         step.fields.extend(fields);
     }
+}
+
+fn is_deleting(object: &Value) -> bool {
+    object["metadata"]["deletionTimestamp"].is_string()
+}
+
+/// Whether the API server deletes the object after this write, which removes the last finalizer.
+fn lets_go(old: &Value, new: &Value) -> bool {
+    let is_kept = |object: &Value| {
+        let finalizers = object["metadata"]["finalizers"].as_array();
+        finalizers.is_some_and(|finalizers| !finalizers.is_empty())
+    };
+    // A pod is kept until its kubelet has stopped it, too.
+    let grace = new["metadata"]["deletionGracePeriodSeconds"].as_i64();
+    is_deleting(new) && is_kept(old) && !is_kept(new) && grace.unwrap_or_default() == 0
 }
 
 impl Plan {

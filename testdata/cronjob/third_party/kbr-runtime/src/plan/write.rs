@@ -11,8 +11,8 @@ use kube::client::Body;
 use serde_json::{Value, json};
 
 use super::report::Present;
-use super::target::Target;
 use crate::client::parameter;
+use crate::target::Target;
 
 const JSON: HeaderValue = HeaderValue::from_static("application/json");
 

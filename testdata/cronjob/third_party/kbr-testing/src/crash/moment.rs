@@ -8,9 +8,8 @@ use std::time::Duration;
 
 use http::request::Parts;
 use http::{Method, StatusCode};
+use kbr_runtime::internal::Target;
 use serde_json::Value;
-
-use crate::target::Target;
 
 /// What happens at a moment.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -192,9 +191,13 @@ impl Asked {
                 }
             }
         };
+        let mut resource = target.full_resource();
+        if let Some(subresource) = &target.subresource {
+            resource = format!("{resource}/{subresource}");
+        }
         Some(Self {
             verb,
-            resource: target.full_resource(),
+            resource,
             name,
         })
     }

@@ -21,6 +21,7 @@ use hyper::body::{Body, Bytes, Frame, Incoming, SizeHint};
 use hyper_util::client::legacy::Client;
 use hyper_util::client::legacy::connect::Connect;
 use hyper_util::rt::TokioExecutor;
+use kbr_runtime::internal::Target;
 use kube::Config;
 use kube::client::ConfigExt;
 use serde_json::Value;
@@ -34,7 +35,6 @@ use crate::TestEnvError;
 use crate::control_plane::PAUSE;
 use crate::fault_proxy::refusal;
 use crate::http_proxy::{Error, accept, whole};
-use crate::target::Target;
 
 /// For how long caches lag.
 const LAG: Duration = Duration::from_secs(1);

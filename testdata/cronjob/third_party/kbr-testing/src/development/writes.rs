@@ -17,17 +17,16 @@ use hyper::body::{Bytes, Incoming};
 use hyper_util::client::legacy::Client;
 use hyper_util::client::legacy::connect::Connect;
 use hyper_util::rt::TokioExecutor;
+use kbr_runtime::internal::{Target, differing_fields};
 use kube::client::ConfigExt;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::fault_proxy::write_kubeconfig;
 use crate::http_proxy::{Error, Passing, accept, listen, whole};
 use crate::server::report;
-use crate::target::Target;
 use crate::{TestEnv, TestEnvError, thread};
 
 use super::Event;
-use super::difference::difference;
 
 /// The groups of the requests that write nothing which a user would look at: Leases, Events, and reviews.
 const LEFT_OUT: [&str; 4] = [
@@ -180,10 +179,12 @@ impl Write {
             // An object with finalizers stays for now.
             ("delete", _) => Vec::new(),
             // The answer would also have the fields that the API server has added.
-            (_, Value::Null) => created(sent),
+            (_, Value::Null) => changed(&Value::Null, sent),
             // Such as a Scale, or a token, which must not be shown.
-            _ if before["kind"] != after["kind"] => created(sent),
-            _ => difference(before, after),
+            _ if ![&before["kind"], &json!("PartialObjectMetadata")].contains(&&after["kind"]) => {
+                changed(&Value::Null, sent)
+            }
+            _ => changed(before, after),
         };
         // Nothing has changed, or only who manages which field.
         if diff.is_empty() && ["apply", "patch", "update"].contains(&self.verb) {
@@ -216,13 +217,13 @@ impl Write {
     }
 }
 
-/// The fields of an object that was created, without what is in the line about it.
-fn created(sent: &Value) -> Vec<String> {
-    let mut sent = sent.clone();
-    if let Some(metadata) = sent["metadata"].as_object_mut() {
-        for name in ["name", "namespace", "generateName"] {
-            metadata.remove(name);
-        }
-    }
-    difference(&Value::Null, &sent)
+/// The lines of the diff.
+fn changed(before: &Value, after: &Value) -> Vec<String> {
+    let is_secret = [before, after].iter().any(|it| it["kind"] == "Secret");
+    let fields = differing_fields(before, after, is_secret).into_iter();
+    let lines = fields.flat_map(|field| {
+        let text = field.to_string();
+        text.lines().map(str::to_owned).collect::<Vec<_>>()
+    });
+    lines.collect()
 }
