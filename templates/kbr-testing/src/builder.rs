@@ -174,6 +174,8 @@ impl Builder {
             }
             let audited = manifests.as_ref().map(|all| all.account.user());
             let control_plane = ControlPlane::start(assets, audited, &self.api_server).await?;
+            // Else the requests of an installation would wait minutes for a server that has ended, on a full disk.
+            control_plane.guard()?;
             let admin = control_plane.admin().await?;
             install_crds(&control_plane, &client(admin.clone()), &crds).await?;
             let mut env = TestEnv {
