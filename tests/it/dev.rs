@@ -226,13 +226,20 @@ fn the_operator_is_replaced_and_nothing_outlives_kbr() {
     hands_over(&mut dev, copied, &config);
 
     // Killed without a chance to clean up.
-    let folder = Path::new(&dev.kubeconfig).parent().expect("a folder");
-    let folder = folder.display().to_string();
+    let folder = dev.kubeconfig.trim_end_matches("/kubeconfig").to_owned();
     assert!(processes_with(&folder).len() >= 3);
     dev.running.kill();
     soon("no process is left", || processes_with(&folder).is_empty());
     let lock = File::open(dev.project.path().join("config")).expect("the folder");
     assert!(lock.try_lock().is_ok(), "the next one can start");
+
+    // Killed while the API server starts: its helper does not go on.
+    let mut helper = Command::new(target().join("debug/examples/run-local"));
+    helper
+        .env("KBR_DEV", "1")
+        .env("KUBEBUILDER_ASSETS", assets());
+    let output = helper.stdin(Stdio::null()).output().expect("it was built");
+    assert_eq!((output.status.code(), &*output.stdout), (Some(1), &b""[..]));
 }
 
 /// What another version of the operator would change for the objects of the one that runs, in a context that is allowed.

@@ -16,6 +16,8 @@ mod writes;
 use std::collections::BTreeMap;
 use std::io::{self, BufRead, Write};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{LazyLock, Mutex, PoisonError};
 use std::thread;
 use std::time::Duration;
 
@@ -31,6 +33,16 @@ use rights::Rights;
 
 /// The file with the CRDs as the API server has them, a JSON array.
 const CRDS: &str = "crds.json";
+
+/// kbr sets it for this process.
+const KBR_DEV: &str = "KBR_DEV";
+
+/// The requests of kbr, until they are served.
+static REQUESTS: LazyLock<Mutex<Option<UnboundedReceiver<Request>>>> =
+    LazyLock::new(|| Mutex::new(Some(requests())));
+
+/// Whether the requests are served.
+static IS_SERVING: AtomicBool = AtomicBool::new(false);
 
 /// The namespaces that the manager watches; see [`TestEnv::watched_namespaces`].
 const WATCH_NAMESPACE: &str = "WATCH_NAMESPACE";
@@ -118,9 +130,16 @@ impl TestEnv {
     ///
     /// # Panics
     ///
-    /// In an environment without manifests.
+    /// In an environment without manifests, and if it is called twice.
     pub async fn serve_kbr_dev(mut self) -> Result<(), TestEnvError> {
-        let mut requests = requests();
+        IS_SERVING.store(true, Ordering::Relaxed);
+        let requests = REQUESTS
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .take();
+        let Some(mut requests) = requests else {
+            panic!("kbr dev is served once");
+        };
         // Also for webhooks that are created later.
         let installed = self.manager.as_mut();
         let Some(installed) = installed else {
@@ -223,13 +242,20 @@ impl TestEnv {
     }
 }
 
+/// Lets a process of kbr end with kbr from now on: the start of an environment may wait for minutes.
+pub(super) fn end_with_kbr() {
+    if std::env::var_os(KBR_DEV).is_some() {
+        LazyLock::force(&REQUESTS);
+    }
+}
+
 /// The requests from standard input, until it ends.
 fn requests() -> UnboundedReceiver<Request> {
     let (sender, requests) = unbounded_channel();
     // A thread, since tokio cannot give up a read of standard input.
     thread::spawn(move || {
         for line in io::stdin().lock().lines() {
-            let Ok(line) = line else { return };
+            let Ok(line) = line else { break };
             // A word, or an object.
             let parsed = serde_json::from_str(&line).unwrap_or_else(|_| json!(line.trim()));
             match serde_json::from_value(parsed) {
@@ -240,6 +266,9 @@ fn requests() -> UnboundedReceiver<Request> {
                 }
                 .tell(),
             }
+        }
+        if !IS_SERVING.load(Ordering::Relaxed) {
+            std::process::exit(1);
         }
     });
     requests
