@@ -2,6 +2,8 @@
 //! groups, three kinds, one in two versions, a controller and a webhook for types of others, a role with a rule that no
 //! marker grants.
 
+mod real;
+
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;

@@ -136,6 +136,9 @@ fn what_kube_cannot_say_about_a_kind_is_told() {
         conversion(&crd).as_deref(),
         Some("--kind Foo --version v1 --conversion --spoke v2")
     );
+    let versions = crd["spec"]["versions"].as_array_mut();
+    versions.expect("versions").truncate(1);
+    assert_eq!(conversion(&crd), None, "one version is never converted");
 }
 
 #[test]
