@@ -11,6 +11,7 @@ mod model;
 mod remaining;
 mod role;
 mod texts;
+mod written;
 
 use std::collections::BTreeMap;
 

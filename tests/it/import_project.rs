@@ -325,7 +325,7 @@ error: PROJECT of `go` cannot be read: did not find expected ',' or ']' at line 
 
 # a kind without a CRD
 error: `config/crd/bases` has no CRD of `ship.example.com/v1 Galleon`, which PROJECT lists
- help: type `make manifests` in `go` first: the types are made from the CRDs
+ help: type `make manifests` in `go` first, or copy the CRDs there if they are elsewhere: the types are made from them
 
 # no PROJECT
 error: `go` is not a project of kubebuilder or operator-sdk: it has no PROJECT file

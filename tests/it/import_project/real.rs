@@ -88,6 +88,7 @@ fn a_reconciler_may_be_called_otherwise_and_the_lease_is_that_of_main() {
     let sandbox = with_fleet();
     let sailors = sandbox.read(SAILORS);
     let sailors = sailors.replace("SailorReconciler", "ReconcileSailor");
+    let sailors = sailors.replace("+kubebuilder:rbac:", "");
     sandbox.write(SAILORS, &sailors.replace("For(&crewv1.Sailor{}).", ""));
     let certificates = "package cert\n\nvar _ = Options{LeaderElectionID: \"cert.example.com\"}\n";
     sandbox.write("go/cmd/cert/cert.go", certificates);
@@ -100,6 +101,9 @@ fn a_reconciler_may_be_called_otherwise_and_the_lease_is_that_of_main() {
     ] {
         assert!(list.contains(line), "{line}:\n{list}");
     }
+    // It has no marker, and rustfmt allows one empty line.
+    let controller = sandbox.read("new/src/controller/crew/sailor_controller.rs");
+    assert!(!controller.contains("\n\n\n"), "{controller}");
 }
 
 /// The type of a manager's configuration file, which kubebuilder scaffolded as a kind.
@@ -163,4 +167,28 @@ fn names_that_the_kustomization_lacks_are_to_be_found() {
         "{list}"
     );
     assert!(!list.contains("``"), "{list}");
+}
+
+/// One validator, which the API server may ignore when an object is deleted.
+#[test]
+fn a_webhook_may_have_several_markers() {
+    const WEBHOOK: &str = "go/internal/webhook/crew/v1/captain_webhook.go";
+    let second = "// +kubebuilder:webhook:path=/check-captains,mutating=false,failurePolicy=fail,sideEffects=None,groups=crew.example.com,resources=captains,verbs=delete,versions=v1,name=vstatus.kb.io,admissionReviewVersions=v1\n";
+    let sandbox = changed(&[(
+        WEBHOOK,
+        "type CaptainValidator",
+        &format!("{second}type CaptainValidator"),
+    )]);
+
+    let validator = sandbox.read("new/src/webhook/crew/v1/captain_validator.rs");
+    let places = [
+        "captain_webhook.go:6.\n// +kbr:",
+        "captain_webhook.go:7.\n// +kbr:",
+    ];
+    assert!(
+        places.iter().all(|it| validator.contains(it)),
+        "{validator}"
+    );
+    let list = sandbox.read("new/IMPORT.md");
+    assert!(!list.contains("vstatus.kb.io"), "{list}");
 }
