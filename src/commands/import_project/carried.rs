@@ -128,7 +128,7 @@ impl Markers {
         place: &str,
         remaining: &mut Remaining,
     ) {
-        let text = format!("+kbr:{}", marker.text.replace('`', "\""));
+        let text = format!("+kbr:{}", once(marker.text).replace('`', "\""));
         let mut lose = |why: &str| {
             let text = format!("{place}: `+kubebuilder:{}`: {why}", marker.text);
             remaining.add(Step::Lost, text);
@@ -282,6 +282,17 @@ fn without_namespace(text: &str) -> String {
     kept.join(",").replace("rbac:,", "rbac:")
 }
 
+/// A marker without arguments that repeat an earlier one, which controller-gen accepts.
+fn once(text: &str) -> String {
+    let mut kept: Vec<&str> = Vec::new();
+    for part in text.split(',') {
+        if !part.contains('=') || !kept.contains(&part) {
+            kept.push(part);
+        }
+    }
+    kept.join(",")
+}
+
 /// The folders of other Go modules in the project, which controller-gen does not read.
 fn nested_modules(go: &GoProject<'_>) -> Vec<String> {
     let files = go
@@ -307,5 +318,10 @@ mod tests {
         ] {
             assert_eq!(without_namespace(text), without);
         }
+    }
+
+    #[test]
+    fn an_argument_that_is_given_twice_is_left_out() {
+        assert_eq!(once("webhook:a=b,c=,d=b,c="), "webhook:a=b,c=,d=b");
     }
 }
