@@ -11,6 +11,7 @@ mod model;
 mod remaining;
 mod role;
 mod texts;
+mod written;
 
 use std::collections::BTreeMap;
 
@@ -64,6 +65,12 @@ pub fn plan(
     project.namespaced = go.project.namespaced;
     project.certificates = deployed.certificates(&project);
     deployed.keep_lease(&go, &mut project, &mut remaining);
+    for kind in go.without_crd(|_| true) {
+        remaining.add(
+            Step::Lost,
+            format!("PROJECT lists `{kind}`, which has no CRD: if it is no type of a file, type `make manifests` in the project in Go, and import it again"),
+        );
+    }
     for warning in import.warnings {
         remaining.add(Step::Types, warning);
     }

@@ -15,7 +15,7 @@ mod types;
 use std::collections::BTreeMap;
 
 use self::error::GoError;
-use self::project_file::ProjectFile;
+use self::project_file::{GoResource, ProjectFile};
 use self::source::GoFile;
 use super::documents::{CrdDocument, Documents};
 use super::hints::Hints;
@@ -124,15 +124,7 @@ impl<'a> GoProject<'a> {
             crds,
             files,
         };
-        let lacks_crd = found.project.resources.iter().filter(|it| {
-            let group = it.qualified_group();
-            let mut of_kind = found
-                .crds
-                .iter()
-                .filter(|crd| crd.group == group && crd.kind == it.kind);
-            it.is_own() && !of_kind.any(|crd| crd.versions.contains(&it.version))
-        });
-        let kinds: Vec<String> = lacks_crd.map(|it| it.gvk()).collect();
+        let kinds = found.without_crd(|it| !it.is_of_file() || found.crds.is_empty());
         if !kinds.is_empty() {
             let dir = dir.to_owned();
             errors.push(GoError::NoCrd { dir, kinds });
@@ -141,6 +133,20 @@ impl<'a> GoProject<'a> {
             true => Ok(found),
             false => Err(errors),
         }
+    }
+
+    /// The kinds of the project that have no CRD, and of which `is_wanted` holds.
+    pub fn without_crd(&self, is_wanted: impl Fn(&GoResource) -> bool) -> Vec<String> {
+        let lacks_crd = self.project.resources.iter().filter(|it| {
+            let group = it.qualified_group();
+            let is_kind = |crd: &&Crd| crd.group == group && crd.kind == it.kind;
+            let mut of_kind = self.crds.iter().filter(is_kind);
+            it.is_own() && !of_kind.any(|crd| crd.versions.contains(&it.version))
+        });
+        lacks_crd
+            .filter(|it| is_wanted(it))
+            .map(GoResource::gvk)
+            .collect()
     }
 
     /// What the Go types say that the CRDs do not.

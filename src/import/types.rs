@@ -213,8 +213,7 @@ fn root<'a>(
     for (part, ending) in [("spec", "Spec"), ("status", "Status")] {
         let field = outer.fields.iter().find(|field| field.json == part);
         if let Some(Shape::Defined(id)) = field.map(|field| &field.shape) {
-            let name = &mut types.definitions[*id].fixed_name;
-            name.get_or_insert(format!("{kind}{ending}"));
+            types.fix_name(*id, &place.field(part), ending);
         }
     }
     // The rules of the whole object are in the attribute of the kind.

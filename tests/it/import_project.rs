@@ -2,6 +2,8 @@
 //! groups, three kinds, one in two versions, a controller and a webhook for types of others, a role with a rule that no
 //! marker grants.
 
+mod real;
+
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
@@ -323,7 +325,7 @@ error: PROJECT of `go` cannot be read: did not find expected ',' or ']' at line 
 
 # a kind without a CRD
 error: `config/crd/bases` has no CRD of `ship.example.com/v1 Galleon`, which PROJECT lists
- help: type `make manifests` in `go` first: the types are made from the CRDs
+ help: type `make manifests` in `go` first, or copy the CRDs there if they are elsewhere: the types are made from them
 
 # no PROJECT
 error: `go` is not a project of kubebuilder or operator-sdk: it has no PROJECT file

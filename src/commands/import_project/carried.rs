@@ -5,12 +5,10 @@ use std::collections::BTreeMap;
 use crate::import::go::GoProject;
 use crate::import::go::reconcilers::Reconciler;
 use crate::import::go::source::Marker;
-use crate::layout;
 use crate::manifests;
 use crate::manifests::code_marker::{self, CodeMarker};
 use crate::names::WebhookPath;
 use crate::project::{Admission, Gvk, Resource};
-use crate::scaffold;
 
 use super::model::{ControllerKey, Model};
 use super::remaining::{Remaining, Step};
@@ -20,8 +18,9 @@ use super::role;
 #[derive(Debug, Default)]
 pub struct Markers {
     pub of_controllers: BTreeMap<ControllerKey, Vec<String>>,
-    /// The marker of each webhook, and where it stood.
-    pub of_webhooks: BTreeMap<(Gvk, &'static str), (String, String)>,
+    /// The markers of each webhook, and where each stood. One webhook may be called in several ways, such as with
+    /// another failure policy when an object is deleted.
+    pub of_webhooks: BTreeMap<(Gvk, &'static str), Vec<(String, String)>>,
     /// Those of the rest of the code, each with its file.
     pub of_rest: Vec<(String, String)>,
 }
@@ -129,7 +128,7 @@ impl Markers {
         place: &str,
         remaining: &mut Remaining,
     ) {
-        let text = format!("+kbr:{}", marker.text.replace('`', "\""));
+        let text = format!("+kbr:{}", once(marker.text).replace('`', "\""));
         let mut lose = |why: &str| {
             let text = format!("{place}: `+kubebuilder:{}`: {why}", marker.text);
             remaining.add(Step::Lost, text);
@@ -152,15 +151,15 @@ impl Markers {
         };
         let path = words("path").into_iter().next().unwrap_or_default();
         let mut candidates = candidates(model, read);
-        candidates.retain(|it| {
-            !self
-                .of_webhooks
-                .contains_key(&(it.gvk(), admission.option()))
-        });
-        let of_path = candidates.iter().position(|it| {
+        let is_at = |it: &Resource| {
             it.webhook_path(admission)
-                .is_ok_and(|default| default.as_str() == path)
+                .is_ok_and(|own| own.as_str() == path)
+        };
+        candidates.retain(|it| {
+            let key = (it.gvk(), admission.option());
+            !self.of_webhooks.contains_key(&key) || is_at(it)
         });
+        let of_path = candidates.iter().position(is_at);
         let Some(resource) = candidates.get(of_path.unwrap_or(0)) else {
             let groups = words("groups");
             let mut listed = go.project.resources.iter().filter(|it| it.external);
@@ -180,10 +179,14 @@ impl Markers {
             );
             return;
         }
-        let typed = path.parse().ok().filter(|_| of_path.is_none());
-        let resource = with_webhook(resource.clone(), admission, typed);
+        let mut resource = resource.clone();
+        if !resource.webhooks().has(admission) {
+            let typed = path.parse().ok().filter(|_| of_path.is_none());
+            resource = with_webhook(resource, admission, typed);
+        }
         let key = (resource.gvk(), admission.option());
-        self.of_webhooks.insert(key, (text, place.to_owned()));
+        let markers = self.of_webhooks.entry(key).or_default();
+        markers.push((text, place.to_owned()));
         model.project.upsert(resource);
     }
 
@@ -279,6 +282,17 @@ fn without_namespace(text: &str) -> String {
     kept.join(",").replace("rbac:,", "rbac:")
 }
 
+/// A marker without arguments that repeat an earlier one, which controller-gen accepts.
+fn once(text: &str) -> String {
+    let mut kept: Vec<&str> = Vec::new();
+    for part in text.split(',') {
+        if !part.contains('=') || !kept.contains(&part) {
+            kept.push(part);
+        }
+    }
+    kept.join(",")
+}
+
 /// The folders of other Go modules in the project, which controller-gen does not read.
 fn nested_modules(go: &GoProject<'_>) -> Vec<String> {
     let files = go
@@ -286,81 +300,6 @@ fn nested_modules(go: &GoProject<'_>) -> Vec<String> {
         .keys()
         .filter_map(|path| path.strip_suffix("/go.mod"));
     files.map(|folder| format!("{folder}/")).collect()
-}
-
-impl Markers {
-    /// The line of a scaffolded webhook with its marker, replaced by the marker of the Go project.
-    pub fn in_webhook(
-        &self,
-        resource: &Resource,
-        admission: Admission,
-        text: &str,
-    ) -> Option<String> {
-        let (marker, place) = self
-            .of_webhooks
-            .get(&(resource.gvk(), admission.option()))?;
-        let lines = text
-            .lines()
-            .map(|line| match line.starts_with("// +kbr:webhook:") {
-                true => format!("// {marker}"),
-                false => line.to_owned(),
-            });
-        let lines: Vec<String> = lines.collect();
-        let comment = format!("// In Go: {place}.\n");
-        let text = lines.join("\n") + "\n";
-        Some(text.replacen("// +kbr:webhook:", &format!("{comment}// +kbr:webhook:"), 1))
-    }
-
-    /// `src/lib.rs` with the markers of the rest of the code.
-    pub fn in_lib(&self, text: &str) -> Option<String> {
-        if self.of_rest.is_empty() {
-            return None;
-        }
-        let mut block = String::new();
-        let mut last = None;
-        for (marker, file) in &self.of_rest {
-            if last.replace(file) != Some(file) {
-                block += &format!("// In Go: {file}.\n");
-            }
-            block += &format!("// {marker}\n");
-        }
-        let place = "/// The functions that register the controllers";
-        debug_assert!(text.contains(place), "{}", layout::LIB);
-        Some(text.replacen(place, &format!("{block}\n{place}"), 1))
-    }
-
-    /// The controllers as the scaffold of `kbr import project` has them.
-    pub fn imported(
-        &self,
-        key: &ControllerKey,
-        reconciler: &Reconciler<'_, '_>,
-    ) -> scaffold::Imported {
-        let doc = reconciler.function.doc.iter().map(|line| harmless(line));
-        let is_wanted = |line: &String| !line.starts_with("nolint") && !line.starts_with("go:");
-        scaffold::Imported {
-            calls: reconciler.calls.clone(),
-            doc: doc.filter(is_wanted).collect(),
-            function: reconciler.full_name(),
-            markers: self.of_controllers.get(key).cloned().unwrap_or_default(),
-            path: reconciler.file.path.to_owned(),
-        }
-    }
-}
-
-/// A line of a comment in Go as one in Rust: nothing that rustc refuses, that rustfmt changes, or that kbr takes for a
-/// marker.
-fn harmless(line: &str) -> String {
-    let is_fine = |c: &char| {
-        !c.is_control()
-            && !matches!(c, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{2069}' | '\u{feff}')
-    };
-    let line: String = line.replace('\t', "    ").chars().filter(is_fine).collect();
-    let line = line.trim_end();
-    let (markers, errors) = code_marker::read("", &format!("// {line}\n"));
-    match markers.is_empty() && errors.is_empty() {
-        true => line.to_owned(),
-        false => format!("| {line}"),
-    }
 }
 
 #[cfg(test)]
@@ -382,12 +321,7 @@ mod tests {
     }
 
     #[test]
-    fn a_comment_in_go_is_no_marker() {
-        assert_eq!(harmless("\tuses kbr:rbac: it"), "    uses kbr:rbac: it");
-        assert_eq!(
-            harmless("kubebuilder:rbac:groups=x"),
-            "| kubebuilder:rbac:groups=x"
-        );
-        assert_eq!(harmless("a\u{202e}b  "), "ab");
+    fn an_argument_that_is_given_twice_is_left_out() {
+        assert_eq!(once("webhook:a=b,c=,d=b,c="), "webhook:a=b,c=,d=b");
     }
 }

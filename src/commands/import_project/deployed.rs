@@ -92,10 +92,13 @@ impl Deployed {
 
     /// The managers in Rust and in Go share the Lease.
     pub fn keep_lease(&self, go: &GoProject<'_>, project: &mut Project, remaining: &mut Remaining) {
-        let mut found = go
+        let found = go
             .sources
             .iter()
             .filter_map(|file| Some((file.path, file.text_of("LeaderElectionID")?)));
+        let mut found: Vec<_> = found.collect();
+        found.sort_by_key(|(path, _)| !path.ends_with("main.go"));
+        let mut found = found.into_iter();
         let first = found.next();
         let others: Vec<_> = found
             .filter(|(_, id)| first.is_some_and(|(_, it)| it != *id))

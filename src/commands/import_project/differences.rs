@@ -67,14 +67,7 @@ impl Deployed {
     pub fn differences(&self, go: &GoProject<'_>, project: &Project, remaining: &mut Remaining) {
         let mut add = |text: String| remaining.add(Step::Deployment, text);
         if self.is_irregular(&project.project_name) {
-            add(format!(
-                "The objects keep their namespace `{}` and their prefix `{}`, which `{}` has; other files, such as `hack/test-e2e.sh` and the bundle, expect `{}` and `{}-`",
-                self.namespace.as_deref().unwrap_or_default(),
-                self.prefix.as_deref().unwrap_or_default(),
-                layout::DEFAULT_KUSTOMIZATION,
-                project.project_name.namespace(),
-                project.project_name
-            ));
+            add(self.names(project));
         }
         for resource in self
             .resources
@@ -120,6 +113,24 @@ impl Deployed {
         }
         self.manager_differences(project, &mut add);
         folder_differences(go, &mut add);
+    }
+
+    /// What the objects are called, if it is not what those of a new project are.
+    fn names(&self, project: &Project) -> String {
+        let file = layout::DEFAULT_KUSTOMIZATION;
+        let (namespace, name) = (project.project_name.namespace(), &project.project_name);
+        let prefix = match self.prefix.as_deref() {
+            Some(prefix) if !prefix.is_empty() => format!("the prefix `{prefix}`"),
+            _ => "no prefix".to_owned(),
+        };
+        match &self.namespace {
+            Some(own) => format!(
+                "The objects keep their namespace `{own}` and have {prefix}, as `{file}` says; other files, such as `hack/test-e2e.sh` and the bundle, expect `{namespace}` and `{name}-`"
+            ),
+            None => format!(
+                "`{file}` of the project in Go has no namespace, so the new one has `{namespace}`, and {prefix}: if an overlay or the bundle gives the objects in the cluster other names, write them there; other files, such as `hack/test-e2e.sh`, expect `{namespace}` and `{name}-`"
+            ),
+        }
     }
 
     fn manager_differences(&self, project: &Project, add: &mut impl FnMut(String)) {

@@ -10,7 +10,7 @@ use crate::commands::typed::halves;
 use crate::import::go::GoProject;
 use crate::import::go::error::GoError;
 use crate::import::go::project_file::GoResource;
-use crate::import::go::reconcilers::Reconciler;
+use crate::import::go::reconcilers::{self, Reconciler};
 use crate::import::types::Imported;
 use crate::names::{ControllerName, Domain, Group, Kind, NameError, Version};
 use crate::project::{Api, CoreType, Gvk, Origin, Policies, Project, Resource};
@@ -45,9 +45,14 @@ fn named<T: FromStr<Err = NameError>>(dir: &str, what: &'static str, text: &str)
     text.parse().map_err(bad(dir, what))
 }
 
-/// The domain of the project.
+/// The domain of the project. Without one, groups have no domain after them, and the first is taken for it.
 pub fn domain(dir: &str, go: &GoProject<'_>) -> Result<Domain> {
-    named(dir, "a domain", &go.project.domain)
+    let own = go.project.resources.iter().find(|it| it.is_own());
+    let domain = match (go.project.domain.as_str(), own) {
+        ("", Some(resource)) => resource.qualified_group(),
+        (domain, _) => domain.to_owned(),
+    };
+    named(dir, "a domain", &domain)
 }
 
 /// Whether the CRDs have several groups.
@@ -201,7 +206,10 @@ impl Model {
                 &controller.name,
             )?));
         }
-        if names.is_empty() && listed.controller {
+        if names.is_empty()
+            && listed.controller
+            && reconcilers::is_of_version(go, listed, reconcilers)
+        {
             names.push(None);
         }
         if listed.external {
@@ -297,12 +305,12 @@ impl Model {
                     .unwrap_or(reconciler.receiver),
             );
             let added = found.and_then(|resource| {
-                let has_default = self
+                let has_one = self
                     .project
                     .resources
                     .iter()
-                    .any(|it| it.is_kind_of(&resource) && it.controllers.contains(&None));
-                let name: Option<ControllerName> = match has_default {
+                    .any(|it| it.is_kind_of(&resource) && !it.controllers.is_empty());
+                let name: Option<ControllerName> = match has_one {
                     true => Some(reconciler.name.clone().unwrap_or(words).parse().ok()?),
                     false => None,
                 };

@@ -65,7 +65,8 @@ pub fn all(
             let text = scaffolded.get(&path);
             let text = text.and_then(|text| markers.in_webhook(resource, admission, text));
             let Some(text) = text else { continue };
-            let go_place = &markers.of_webhooks[&(resource.gvk(), admission.option())].1;
+            let go_markers = &markers.of_webhooks[&(resource.gvk(), admission.option())];
+            let go_place = go_markers.first().map_or("", |(_, place)| place);
             remaining.add(
                 Step::Webhooks,
                 format!("Translate the {admission} webhook of `{}` ({go_place}) in `{path}`: until then it admits every object as it is", resource.gvk()),

@@ -43,7 +43,9 @@ pub enum GoError {
     NotYaml { path: String, reason: String },
     #[error("`config/crd/bases` has no CRD of {}, which PROJECT lists", quoted(.kinds))]
     #[diagnostic(code("import-no-crd"))]
-    #[diagnostic(help("type `make manifests` in `{dir}` first: the types are made from the CRDs"))]
+    #[diagnostic(help(
+        "type `make manifests` in `{dir}` first, or copy the CRDs there if they are elsewhere: the types are made from them"
+    ))]
     NoCrd { dir: String, kinds: Vec<String> },
     #[error("PROJECT of `{dir}` has {what} that kbr cannot use: {reason}")]
     #[diagnostic(code("import-name"))]

@@ -78,6 +78,11 @@ impl GoResource {
         self.api.is_some() && !self.external && !self.core
     }
 
+    /// Whether it may be the type of a file, which has neither a controller nor webhooks.
+    pub fn is_of_file(&self) -> bool {
+        !self.controller && self.controllers.is_empty() && self.webhooks.is_none()
+    }
+
     pub fn gvk(&self) -> String {
         let group = self.qualified_group();
         let group = if group.is_empty() { "core" } else { &group };

@@ -1,6 +1,7 @@
 //! Which functions of a Go project reconcile what. Pure.
 
 use super::GoProject;
+use super::project_file::GoResource;
 use super::source::{Function, GoFile, TypeName};
 
 /// A type with a method `Reconcile` that takes a request.
@@ -15,7 +16,7 @@ pub struct Reconciler<'f, 'a> {
     pub is_set_up: bool,
     /// What it reconciles: group, version and kind, as far as the code says it.
     pub target: Option<(Option<(String, String)>, String)>,
-    /// The name that the code gives to the controller.
+    /// The name that the code gives to the controller, with dashes.
     pub name: Option<String>,
     /// The calls by which it hears of other objects, such as `Owns(&batchv1.Job{})`.
     pub calls: Vec<String>,
@@ -54,11 +55,16 @@ fn read<'f, 'a>(
         .flat_map(|file| file.functions.iter().map(move |function| (file, function)))
         .filter(|(_, it)| it.receiver == Some(receiver))
         .collect();
-    let setup = of_receiver.iter().find(|(file, it)| {
+    // Some methods are given the builder by another.
+    let setup = of_receiver.iter().filter(|(file, it)| {
         file.mentions(it, "NewControllerManagedBy") || !file.types_in_calls(it, "For").is_empty()
     });
+    let setup: Vec<_> = setup.collect();
     let types = |call: &str| -> Vec<TypeName<'a>> {
-        setup.map_or_else(Vec::new, |(file, it)| file.types_in_calls(it, call))
+        let types = setup.iter();
+        types
+            .flat_map(|(file, it)| file.types_in_calls(it, call))
+            .collect()
     };
     let target = types("For").into_iter().next().map(|it| {
         let gv = match it.package {
@@ -76,14 +82,16 @@ fn read<'f, 'a>(
         file,
         function,
         receiver,
-        is_set_up: setup.is_some(),
+        is_set_up: !setup.is_empty(),
         target: target.or_else(|| {
-            let kind = receiver.strip_suffix("Reconciler")?;
-            Some((None, kind.to_owned()))
+            let kind = receiver.strip_suffix("Reconciler");
+            let kind = kind.or_else(|| receiver.strip_prefix("Reconcile"))?;
+            (!kind.is_empty()).then(|| (None, kind.to_owned()))
         }),
         name: setup
-            .and_then(|(file, it)| file.text_in_call(it, "Named"))
-            .map(str::to_owned),
+            .iter()
+            .find_map(|(file, it)| file.text_in_call(it, "Named"))
+            .map(|name| name.replace('_', "-")),
         calls: calls.collect(),
         methods: methods.filter(|(name, _)| *name != "Reconcile").collect(),
     }
@@ -94,4 +102,25 @@ impl Reconciler<'_, '_> {
     pub fn full_name(&self) -> String {
         format!("{}.{}", self.receiver, self.function.name)
     }
+}
+
+/// Whether the controller of a kind belongs to that version. Earlier versions of kubebuilder listed it for every version.
+pub fn is_of_version(
+    go: &GoProject<'_>,
+    listed: &GoResource,
+    reconcilers: &[Reconciler<'_, '_>],
+) -> bool {
+    let group = listed.qualified_group();
+    let is_kind = |it: &&GoResource| it.kind == listed.kind && it.qualified_group() == group;
+    let versions = go.project.resources.iter().filter(is_kind);
+    let versions = versions.filter(|it| it.controller || !it.controllers.is_empty());
+    let versions: Vec<&str> = versions.map(|it| it.version.as_str()).collect();
+    let in_code = reconcilers.iter().find_map(|it| match &it.target {
+        Some((Some((of, version)), kind)) if *of == group && *kind == listed.kind => {
+            Some(version.as_str())
+        }
+        _ => None,
+    });
+    let in_code = in_code.filter(|version| versions.contains(version));
+    in_code.or(versions.first().copied()) == Some(&listed.version)
 }

@@ -285,6 +285,7 @@ impl<'a> Types<'a> {
             }
             if known.first_use > *at {
                 known.first_use = at.clone();
+                known.fixed_name = None;
             }
             return id;
         }
@@ -319,9 +320,16 @@ impl<'a> Types<'a> {
                 .push(("nullable".to_owned(), json!(true)));
         }
         let id = self.defined(Body::Struct(structure), schema, &at, go.field("status"));
-        let name = format!("{}Status", at.kind);
-        self.definitions[id].fixed_name.get_or_insert(name);
+        self.fix_name(id, &at, "Status");
         id
+    }
+
+    /// Names the struct of a part of a kind, if it is not another's too.
+    pub fn fix_name(&mut self, id: usize, at: &Use, ending: &str) {
+        let definition = &mut self.definitions[id];
+        if definition.first_use == *at {
+            definition.fixed_name = Some(format!("{}{ending}", at.kind));
+        }
     }
 
     /// Gives every definition a name, which no other of the version has and which is not in `taken`.

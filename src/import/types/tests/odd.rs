@@ -136,6 +136,9 @@ fn what_kube_cannot_say_about_a_kind_is_told() {
         conversion(&crd).as_deref(),
         Some("--kind Foo --version v1 --conversion --spoke v2")
     );
+    let versions = crd["spec"]["versions"].as_array_mut();
+    versions.expect("versions").truncate(1);
+    assert_eq!(conversion(&crd), None, "one version is never converted");
 }
 
 #[test]
@@ -190,4 +193,26 @@ fn names_stay_when_a_crd_grows() {
     for name in &before {
         assert!(after.contains(name), "{name} is not in {after:?}");
     }
+}
+
+/// Whichever comes first.
+#[test]
+fn kinds_may_have_the_same_status() {
+    let schema = json!({
+        "type": "object",
+        "required": ["spec"],
+        "properties": {
+            "spec": { "type": "object" },
+            "status": { "type": "object", "properties": { "phase": { "type": "string" } } },
+        },
+    });
+    let of = |kind: &str| {
+        let mut crd = crd(kind, &[("v1", schema.clone())]);
+        crd["spec"]["versions"][0]["subresources"] = json!({ "status": {} });
+        crd
+    };
+    let import = types(&[&of("FooClaim"), &of("Foo")], &Hints::new());
+    assert_has(&import, &["pub type FooClaimStatus = super::FooStatus;"]);
+    let text = &import.kinds[1].types;
+    assert!(text.contains("pub struct FooStatus {"), "{text}");
 }
