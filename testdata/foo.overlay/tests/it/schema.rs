@@ -107,6 +107,11 @@ async fn an_invalid_spec_is_rejected_with_the_field() {
         assert!(message.contains(text), "{spec}: {message}");
     }
 
+    let version = env().admin().apiserver_version().await.unwrap();
+    if version.minor.parse::<u32>().unwrap() < 36 {
+        // It accepts the number below, which the operator then cannot read.
+        return;
+    }
     // If a number is too large, the API server names the field only in the message.
     let too_many = foo(&json!({ "deploymentName": "web", "replicas": 2_147_483_648_i64 }));
     let (_, message) = refusal(foos.create(&PostParams::default(), &too_many).await);
