@@ -100,6 +100,8 @@ pub struct ImportedContext {
     pub doc: Vec<String>,
     /// The function in Go.
     pub function: String,
+    /// Whether `markers` has any.
+    pub has_markers: bool,
     /// The markers of the function in Go, without slashes.
     pub markers: Vec<String>,
     /// The file of the function in Go.
