@@ -130,6 +130,7 @@ error: `.clippy.toml` already exists with different content
        `third_party/kbr-runtime/src/conditions.rs` already exists with different content
        `third_party/kbr-runtime/src/controller.rs` already exists with different content
        `third_party/kbr-runtime/src/controller/run.rs` already exists with different content
+       `third_party/kbr-runtime/src/diff.rs` already exists with different content
        `third_party/kbr-runtime/src/election.rs` already exists with different content
        `third_party/kbr-runtime/src/election/boot_time.rs` already exists with different content
        `third_party/kbr-runtime/src/election/candidate.rs` already exists with different content
@@ -172,9 +173,8 @@ error: `.clippy.toml` already exists with different content
        `third_party/kbr-runtime/src/otlp/collector.rs` already exists with different content
        `third_party/kbr-runtime/src/pause.rs` already exists with different content
        `third_party/kbr-runtime/src/plan.rs` already exists with different content
-       `third_party/kbr-runtime/src/plan/diff.rs` already exists with different content
        `third_party/kbr-runtime/src/plan/report.rs` already exists with different content
-       `third_party/kbr-runtime/src/plan/target.rs` already exists with different content
+       `third_party/kbr-runtime/src/plan/requests.rs` already exists with different content
        `third_party/kbr-runtime/src/plan/write.rs` already exists with different content
        `third_party/kbr-runtime/src/probes.rs` already exists with different content
        `third_party/kbr-runtime/src/problem.rs` already exists with different content
@@ -189,6 +189,7 @@ error: `.clippy.toml` already exists with different content
        `third_party/kbr-runtime/src/retry.rs` already exists with different content
        `third_party/kbr-runtime/src/running.rs` already exists with different content
        `third_party/kbr-runtime/src/signals.rs` already exists with different content
+       `third_party/kbr-runtime/src/target.rs` already exists with different content
        `third_party/kbr-runtime/src/thread.rs` already exists with different content
        `third_party/kbr-runtime/src/watch.rs` already exists with different content
        `third_party/kbr-runtime/src/watch/unreadable.rs` already exists with different content
@@ -242,7 +243,6 @@ error: `.clippy.toml` already exists with different content
        `third_party/kbr-testing/src/crash/state/lines.rs` already exists with different content
        `third_party/kbr-testing/src/development.rs` already exists with different content
        `third_party/kbr-testing/src/development/apply.rs` already exists with different content
-       `third_party/kbr-testing/src/development/difference.rs` already exists with different content
        `third_party/kbr-testing/src/development/objects.rs` already exists with different content
        `third_party/kbr-testing/src/development/pause.rs` already exists with different content
        `third_party/kbr-testing/src/development/rights.rs` already exists with different content
@@ -271,7 +271,6 @@ error: `.clippy.toml` already exists with different content
        `third_party/kbr-testing/src/server.rs` already exists with different content
        `third_party/kbr-testing/src/serving.rs` already exists with different content
        `third_party/kbr-testing/src/suite.rs` already exists with different content
-       `third_party/kbr-testing/src/target.rs` already exists with different content
        `third_party/kbr-testing/src/test_target.rs` already exists with different content
        `third_party/kbr-testing/src/thread.rs` already exists with different content
        `third_party/kbr-testing/src/values.rs` already exists with different content
