@@ -309,7 +309,8 @@ fn a_collector_that_never_answers_delays_neither_reconciles_nor_the_end() {
     );
     let took = start.elapsed();
 
-    assert!(took < 10 * LAST_SPANS, "{took:?}");
+    // Half of the collector's timeout; a busy machine needs ten seconds for the spans themselves.
+    assert!(took < 30 * LAST_SPANS, "{took:?}");
     assert_eq!(connections.try_iter().count(), 1);
 }
 
