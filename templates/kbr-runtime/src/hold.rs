@@ -12,8 +12,9 @@ const VARIABLE: &str = "KBR_DEV";
 
 const ANNOTATION: &str = "kbr-dev/paused";
 
-/// Whether this process holds objects.
-pub(crate) fn is_on() -> bool {
+/// Whether `kbr dev` runs this process, so that it holds objects.
+#[must_use]
+pub fn is_on() -> bool {
     std::env::var_os(VARIABLE).is_some()
 }
 

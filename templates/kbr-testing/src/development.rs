@@ -21,6 +21,7 @@ use std::sync::{LazyLock, Mutex, PoisonError};
 use std::thread;
 use std::time::Duration;
 
+use kbr_runtime::internal::is_run_by_kbr_dev;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
@@ -33,9 +34,6 @@ use rights::Rights;
 
 /// The file with the CRDs as the API server has them, a JSON array.
 const CRDS: &str = "crds.json";
-
-/// kbr sets it for this process.
-const KBR_DEV: &str = "KBR_DEV";
 
 /// The requests of kbr, until they are served.
 static REQUESTS: LazyLock<Mutex<Option<UnboundedReceiver<Request>>>> =
@@ -244,7 +242,7 @@ impl TestEnv {
 
 /// Lets a process of kbr end with kbr from now on: the start of an environment may wait for minutes.
 pub(super) fn end_with_kbr() {
-    if std::env::var_os(KBR_DEV).is_some() {
+    if is_run_by_kbr_dev() {
         LazyLock::force(&REQUESTS);
     }
 }

@@ -89,16 +89,14 @@ async fn present(
     target: &Target,
     name: &str,
 ) -> kube::Result<Present> {
-    let of_parent = |path: &str| match target.subresource.as_deref() {
-        Some("status") => path.trim_end_matches("/status").to_owned(),
-        _ => path.to_owned(),
-    };
-    let path = of_parent(path);
+    let of_object = target.object_path();
+    let of_object = of_object.filter(|_| target.subresource.as_deref() == Some("status"));
+    let path = of_object.as_deref().unwrap_or(path);
     let get = |path: &str| {
         let request = Request::get(path).header(ACCEPT, JSON).body(Vec::new());
         request.map_err(kube::Error::HttpError)
     };
-    match client.request::<Value>(get(&path)?).await {
+    match client.request::<Value>(get(path)?).await {
         Ok(object) => return Ok(Present::Object(object)),
         Err(kube::Error::Api(status)) if status.is_not_found() => return Ok(Present::Absent),
         Err(kube::Error::Api(status)) if status.is_forbidden() => {}
