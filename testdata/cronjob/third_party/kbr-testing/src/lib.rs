@@ -142,7 +142,6 @@ mod roles;
 mod server;
 mod serving;
 mod suite;
-#[cfg(feature = "manager")]
 mod test_target;
 mod thread;
 #[cfg(feature = "manager")]
