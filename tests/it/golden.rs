@@ -18,12 +18,12 @@ use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::sync::LazyLock;
+use std::sync::{LazyLock, MutexGuard};
 use std::time::{Duration, SystemTime};
 
 use crate::support::{
-    REPOSITORY, Sandbox, assert_same, cargo, cargo_into, compiling, copy, differences, kbr, names,
-    target, tree,
+    REPOSITORY, Sandbox, assert_same, built_tests, cargo, cargo_into, compiling, copy, differences,
+    kbr, names, succeed, target, tree,
 };
 
 /// The golden that is committed with its vendored crates.
@@ -164,15 +164,16 @@ pub fn share_runtime(folder: &Path) {
 
 /// Builds and tests a golden as it is in the repository.
 fn check(name: &str) {
-    let _one_at_a_time = compiling();
+    let one_at_a_time = compiling();
     let sandbox = Sandbox::new();
     check_out(name, sandbox.path());
-    check_project(name, sandbox.path());
+    check_project(name, sandbox.path(), one_at_a_time);
 }
 
 /// Checks that a project builds without a warning and with its own lock, is formatted, linted, tested
-/// and up to date. Its own files are new, so cargo reuses nothing of an earlier run for them.
-pub fn check_project(name: &str, folder: &Path) {
+/// and up to date. Its own files are new, so cargo reuses nothing of an earlier run for them. While its tests
+/// run, others may compile.
+pub fn check_project(name: &str, folder: &Path, one_at_a_time: MutexGuard<'_, ()>) {
     share_runtime(folder);
     let lock = fs::read_to_string(folder.join("Cargo.lock")).expect("a lock");
     for line in [
@@ -180,20 +181,23 @@ pub fn check_project(name: &str, folder: &Path) {
         "clippy --workspace --all-targets --locked -- -D warnings",
         // With the features of an operator in a cluster; the tests build all binaries with more.
         "check",
-        "test --workspace --locked --quiet",
+        "test --doc --workspace --locked --quiet",
     ] {
         succeeds(folder, line);
     }
+    let mut tests = built_tests(folder, "--workspace", &["--quiet"]);
     if is_proved(name, *SEED) {
-        succeeds(folder, "test --test rbac --locked --quiet");
+        tests.extend(built_tests(folder, "--test rbac", &["--quiet"]));
         // All of them take minutes: `make test-crash` tries them by hand.
-        let seed = SEED.unwrap_or_default();
-        let sample = format!("test --test crash --locked --quiet -- --sample 40 --seed {seed}");
-        succeeds(folder, &sample);
+        let seed = SEED.unwrap_or_default().to_string();
+        let sample = ["--sample", "40", "--seed", &seed];
+        tests.extend(built_tests(folder, "--test crash", &sample));
     }
     let now = fs::read_to_string(folder.join("Cargo.lock")).expect("a lock");
     assert_eq!(lock, now, "a plain `cargo check` leaves the lock untouched");
     kbr(folder, &["manifests", "--check"]).success();
+    drop(one_at_a_time);
+    succeed(tests);
 }
 
 #[track_caller]

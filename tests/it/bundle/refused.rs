@@ -294,3 +294,14 @@ fn a_project_without_manifests_says_what_to_type() {
         ],
     );
 }
+
+#[test]
+fn a_bundle_that_is_too_large_for_olm_is_refused() {
+    let project = project("foo");
+    project.add_large_crd();
+    let words = [
+        "a ConfigMap of at most 1048576",
+        "type `kbr manifests --max-desc-len 0`, then `kbr bundle`",
+    ];
+    refuse(&project, "bundle --version 1.2.3", &words);
+}

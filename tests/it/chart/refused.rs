@@ -202,25 +202,7 @@ fn a_broken_config_is_refused() {
 #[test]
 fn a_release_that_is_too_large_is_refused() {
     let project = project();
-    let path = "config/crd/bases/tests.example.com_large.yaml";
-    let mut state = 1_u64;
-    let mut noise = String::new();
-    while noise.len() < 900_000 {
-        state = state
-            .wrapping_mul(6_364_136_223_846_793_005)
-            .wrapping_add(1);
-        noise += &format!("{state:x}");
-    }
-    let crd = format!(
-        "apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\nmetadata:\n  name: larges.tests.example.com\n\
-         spec:\n  group: tests.example.com\n  description: {noise}\n"
-    );
-    project.write(path, &crd);
-    project.edit(
-        "config/crd/kustomization.yaml",
-        "# +kbr:scaffold:crd-resources",
-        "- bases/tests.example.com_large.yaml\n# +kbr:scaffold:crd-resources",
-    );
+    project.add_large_crd();
     refuse(
         &project,
         &[
