@@ -220,14 +220,16 @@ fn manifests(args: &ManifestsArgs, color: Color, run: &Run) -> Result<()> {
     };
     let compared = against::compare(&old, &wanted.changes, &foreign, &tree)?;
     wanted.warnings.extend(compared.warnings);
+    let safe = against::lines(&compared.safe);
+    let back = against::lines(&compared.back);
+    let shown = |all: &[String], changes| match args.verbose {
+        true => all.to_vec(),
+        false => against::brief(changes),
+    };
     if args.verbose || args.against.is_none() {
-        let all: Vec<String> = compared.safe.iter().map(ToString::to_string).collect();
-        match args.verbose {
-            true => run.report.safe(&all, &all),
-            false => run.report.safe(&all, &against::brief(&compared.safe)),
-        }
+        run.report.safe(&safe, &shown(&safe, &compared.safe));
     }
-    run.report.back(&compared.back);
+    run.report.back(&back, &shown(&back, &compared.back));
     let drift = run.end(&tree, wanted).err();
     Error::all(drift.into_iter().chain(compared.broken))
 }

@@ -33,7 +33,7 @@ pub struct Compared {
     pub broken: Option<Error>,
     pub safe: Vec<CrdChange>,
     /// What would break something on the way back to the earlier ones; only for CRDs in files.
-    pub back: Vec<String>,
+    pub back: Vec<CrdChange>,
     pub warnings: Vec<String>,
 }
 
@@ -123,7 +123,7 @@ fn with_files(
                 reason: format!("on the way back, {}; {why}", it.reason),
                 ..it.clone()
             }),
-            None => told.push(it.to_string()),
+            None => told.push(it.clone()),
         }
     }
     let forth: Vec<CrdChange> = forth
@@ -147,6 +147,11 @@ fn with_files(
         compared.warnings.push(warning);
     }
     Ok(compared)
+}
+
+/// The changes as lines, one each.
+pub fn lines(changes: &[CrdChange]) -> Vec<String> {
+    changes.iter().map(ToString::to_string).collect()
 }
 
 /// The changes as lines for people, those of one version of a CRD with the same reason in one line: a type of Kubernetes' own can

@@ -271,11 +271,20 @@ fn crds_in_files_are_compared_in_both_directions() {
         "more:",
         "less:\n            type: string\n          more:",
     );
-    let together = "v1 `less`: the field is new; the same in one other place\n";
+    let [new, removed] = [
+        "the field is new",
+        "the field is removed, and its values are lost",
+    ];
     let stderr = sandbox.kbr(FILES).success().stderr;
-    assert!(stderr.contains(together), "{stderr}");
+    for what in [new, removed] {
+        let together = format!("v1 `less`: {what}; the same in one other place\n");
+        assert!(stderr.contains(&together), "{stderr}");
+    }
     let stderr = sandbox.kbr(&format!("{FILES} --verbose")).success().stderr;
-    assert!(stderr.contains("v1 `more`: the field is new\n"), "{stderr}");
+    for what in [new, removed] {
+        let alone = format!("v1 `more`: {what}\n");
+        assert!(stderr.contains(&alone), "{stderr}");
+    }
     let report = Report::of(&sandbox.kbr(&format!("{FILES} --output json")).success());
     assert_eq!([report.safe.len(), report.back.len()], [3, 3]);
     sandbox.edit(CRD, "          less:\n            type: string\n", "");
