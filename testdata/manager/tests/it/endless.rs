@@ -52,7 +52,8 @@ async fn a_reconcile_that_never_returns_is_dropped_and_counted_and_the_only_work
                 .await
                 .unwrap();
             let name = r#"controller_runtime_reconcile_timeouts_total{controller="endless"}"#;
-            sample(&text, name).unwrap()
+            // The metrics of a controller begin when it starts.
+            sample(&text, name).unwrap_or(0.0)
         }
     };
 
