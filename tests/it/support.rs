@@ -231,62 +231,18 @@ pub fn cargo(folder: &Path, line: &str) -> bool {
     cargo_into(folder, line, &target())
 }
 
-/// The same with a target directory of one's own.
+/// Tests of an emitted project find the binaries of their API server, whatever is installed.
 pub fn cargo_into(folder: &Path, line: &str, target: &Path) -> bool {
     let mut command = Command::new("cargo");
     command.args(line.split_whitespace()).current_dir(folder);
     command.stdin(Stdio::null());
     compiles_into(&mut command, target);
     if line.starts_with("test ") {
-        tests_there(&mut command);
+        command.env("KUBEBUILDER_ASSETS", assets());
+        // They wait for servers more than they compute.
+        command.env("RUST_TEST_THREADS", "6");
     }
     command.status().expect("cargo runs").success()
-}
-
-/// Lets the tests of an emitted project find the binaries of their API server, whatever is installed.
-fn tests_there(command: &mut Command) {
-    command.env("KUBEBUILDER_ASSETS", assets());
-    // They wait for servers more than they compute.
-    command.env("RUST_TEST_THREADS", "6");
-}
-
-/// Builds what `cargo test LINE` in `folder` runs, except for tests in documentation. The commands that it returns
-/// run one test target each, with these arguments, as cargo does, but need no lock of the target directory.
-pub fn built_tests(folder: &Path, line: &str, arguments: &[&str]) -> Vec<Command> {
-    let mut cargo = Command::new("cargo");
-    cargo.args(["test", "--locked", "--no-run"]);
-    cargo.arg("--message-format=json-render-diagnostics");
-    cargo.args(line.split_whitespace()).current_dir(folder);
-    cargo.stdin(Stdio::null()).stderr(Stdio::inherit());
-    compiles_into(&mut cargo, &target());
-    let output = cargo.output().expect("cargo runs");
-    assert!(output.status.success(), "{cargo:?} in {}", folder.display());
-    let messages = String::from_utf8(output.stdout).expect("UTF-8");
-    let messages = messages.lines().map(serde_json::from_str);
-    let messages = messages.map(|message| message.expect("a message of cargo"));
-    let tests = messages.filter(|message: &Value| message["profile"]["test"] == true);
-    tests
-        .filter_map(|message| test_of(&message, arguments))
-        .collect()
-}
-
-/// Runs the test target that a message of cargo names.
-fn test_of(message: &Value, arguments: &[&str]) -> Option<Command> {
-    let manifest = Path::new(message["manifest_path"].as_str()?);
-    let mut test = Command::new(message["executable"].as_str()?);
-    test.args(arguments).current_dir(manifest.parent()?);
-    test.stdin(Stdio::null());
-    compiles_into(&mut test, &target());
-    tests_there(&mut test);
-    Some(test)
-}
-
-/// Runs the tests one after another.
-pub fn succeed(tests: Vec<Command>) {
-    for mut test in tests {
-        let status = test.status().expect("the test runs");
-        assert!(status.success(), "{test:?}");
-    }
 }
 
 /// The folder of etcd, kube-apiserver, kubectl and kube-controller-manager.
