@@ -114,16 +114,17 @@ fn with_files(
         let mut forth = forth.iter();
         forth.any(|other| other.is_break && place(other) == place(it))
     };
-    let back = back.iter().filter(|it| it.is_break && !is_broken(it));
+    let back = back.into_iter();
+    let back = back.filter(|it| it.is_break && !is_broken(it));
     let (of_given, of_own) = (Fields::of(&given), Fields::of(&crds));
     let (mut told, mut explained) = (Vec::new(), Vec::new());
     for it in back {
-        match explained::back(it, &of_own, foreign) {
+        match explained::back(&it, &of_own, foreign) {
             Some(why) => explained.push(CrdChange {
                 reason: format!("on the way back, {}; {why}", it.reason),
-                ..it.clone()
+                ..it
             }),
-            None => told.push(it.clone()),
+            None => told.push(it),
         }
     }
     let forth: Vec<CrdChange> = forth

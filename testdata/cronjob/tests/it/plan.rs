@@ -22,7 +22,8 @@ fn plan(env: &TestEnv) -> Output {
     operator.arg(kubeconfig).output().unwrap()
 }
 
-/// Each object that the operator could write, with its version. The API server renews a Lease of its own.
+/// Each object that the operator could write, with its version, without the Lease that the API server renews for
+/// itself.
 fn versions(env: &TestEnv) -> Vec<String> {
     let kinds =
         "cronjobs.batch.tutorial.kubebuilder.io,jobs,events.events.k8s.io,leases,secrets,pods";
@@ -32,11 +33,11 @@ fn versions(env: &TestEnv) -> Vec<String> {
         .output();
     let list: Value = serde_json::from_slice(&output.unwrap().stdout).unwrap();
     let items = list["items"].as_array().unwrap().iter();
-    let is_own = |item: &&Value| {
+    let is_of_server = |item: &&Value| {
         let name = item["metadata"]["name"].as_str().unwrap();
         item["kind"] == "Lease" && name.starts_with("apiserver-")
     };
-    let versions = items.filter(|item| !is_own(item)).map(|item| {
+    let versions = items.filter(|item| !is_of_server(item)).map(|item| {
         let metadata = &item["metadata"];
         format!(
             "{} {} {}",
