@@ -186,9 +186,10 @@ pub fn check_project(name: &str, folder: &Path) {
     }
     if is_proved(name, *SEED) {
         succeeds(folder, "test --test rbac --locked --quiet");
-        // All of them take minutes: `make test-crash` tries them by hand.
+        // All of them take minutes: `make test-crash` tries them by hand. Where an object has no namespace, one run at a
+        // time takes four seconds.
         let seed = SEED.unwrap_or_default();
-        let sample = format!("test --test crash --locked --quiet -- --sample 40 --seed {seed}");
+        let sample = format!("test --test crash --locked --quiet -- --sample 16 --seed {seed}");
         succeeds(folder, &sample);
     }
     let now = fs::read_to_string(folder.join("Cargo.lock")).expect("a lock");
