@@ -176,7 +176,7 @@ fn untouched_or_missing_copies_are_not_reported() {
 }
 
 /// One command each, in the crate's own folder, without a golden.
-fn is_formatted_linted_documented_and_tested(name: &str) {
+fn is_formatted_linted_documented_and_tested(name: &str, tested: &str) {
     let _one_at_a_time = compiling();
     for line in [
         "fmt --check",
@@ -184,7 +184,7 @@ fn is_formatted_linted_documented_and_tested(name: &str) {
         // What a project compiles, and the least that anybody can.
         "clippy --locked --all-targets -- -D warnings",
         "clippy --locked --no-default-features -- -D warnings",
-        "test --locked --all-features --quiet",
+        tested,
     ] {
         let is_done = cargo(&in_place(name), line);
         assert!(is_done, "`cargo {line}` in templates/{name}");
@@ -199,12 +199,14 @@ fn is_formatted_linted_documented_and_tested(name: &str) {
 
 #[test]
 fn kbr_runtime_is_formatted_linted_documented_and_tested_in_its_own_folder() {
-    is_formatted_linted_documented_and_tested(RUNTIME);
+    // The models of the cache and of the core take minutes unless the crate is optimized.
+    let tested = "test --locked --all-features --quiet --config profile.test.package.kbr-runtime.opt-level=1";
+    is_formatted_linted_documented_and_tested(RUNTIME, tested);
 }
 
 #[test]
 fn kbr_testing_is_formatted_linted_documented_and_tested_in_its_own_folder() {
-    is_formatted_linted_documented_and_tested(TESTING);
+    is_formatted_linted_documented_and_tested(TESTING, "test --locked --all-features --quiet");
     // Its unit tests need no operator, except for those of what runs one.
     let line = "clippy --locked --all-targets --no-default-features -- -D warnings";
     assert!(cargo(&in_place(TESTING), line), "`cargo {line}`");
