@@ -269,7 +269,7 @@ fn run(steps: Vec<Step>) -> Result<(), TestCaseError> {
 #[test]
 fn the_newer_of_what_the_watch_has_shown_and_what_was_written_shows() {
     let config = ProptestConfig {
-        cases: 20_000,
+        cases: 100_000,
         failure_persistence: None,
         ..ProptestConfig::default()
     };
