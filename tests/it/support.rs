@@ -191,7 +191,7 @@ pub fn compiles_into(command: &mut Command, target: &Path) {
 ///
 /// Build scripts read them: each cargo that finds them changed compiles most dependencies again, and the
 /// proof of `make test-rbac` removes them when it runs cargo.
-fn without_package(command: &mut Command) {
+pub fn without_package(command: &mut Command) {
     for (variable, _) in std::env::vars_os() {
         let text = variable.to_string_lossy();
         if text.starts_with("CARGO_PKG_") || text.starts_with("CARGO_MANIFEST_") {

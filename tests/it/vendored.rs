@@ -11,8 +11,8 @@ use sha2::{Digest, Sha256};
 
 use crate::golden::{SHOWCASE, share_runtime};
 use crate::support::{
-    REPOSITORY, Sandbox, assert_same, cargo, cargo_into, compiles_into, compiling, copy,
-    differences, target, tree,
+    REPOSITORY, Sandbox, assert_same, cargo, cargo_into, compiles_into, compiling, copy, names,
+    target, tree, without_package,
 };
 
 const RUNTIME: &str = "kbr-runtime";
@@ -439,21 +439,44 @@ fn index_path(name: &str) -> String {
 
 /// cargo excludes every folder with a `Cargo.toml` from a package, so what kbr embeds must not be in one.
 #[test]
-fn a_packed_kbr_creates_the_same_projects() {
+fn a_packed_kbr_compiles_and_embeds_the_same_files() {
     let _one_at_a_time = compiling();
-    let target = Path::new(REPOSITORY).join("target/packed");
-    let line = "package --allow-dirty --locked --quiet";
-    assert!(
-        cargo_into(Path::new(REPOSITORY), line, &target),
-        "`cargo {line}`"
-    );
-    let (packed, built) = (Sandbox::new(), Sandbox::new());
-    let line = "init --domain example.com --project-name same";
-    let mut command = Command::new(target.join("debug/kbr"));
-    command.args(line.split(' ')).current_dir(packed.path());
-    assert!(command.output().expect("it runs").status.success());
-    built.kbr(line).success();
-    assert_eq!(differences(&built.tree(), &packed.tree()), [""; 0]);
+    let folder = tempfile::tempdir().expect("a folder");
+    let repository = Path::new(REPOSITORY);
+    let line = "package --allow-dirty --locked --no-verify --quiet";
+    let is_packed = cargo_into(repository, line, folder.path());
+    assert!(is_packed, "`cargo {line}`");
+    let version = env!("CARGO_PKG_VERSION");
+    let package = folder.path().join(format!("package/kbr-{version}.crate"));
+    let packed = unpack(&package, folder.path());
+
+    let embedded = names(&repository.join("templates")).into_iter();
+    let embedded = embedded.filter(|name| !CRATES.contains(&&**name));
+    for name in embedded
+        .map(|name| format!("templates/{name}"))
+        .chain(["src".to_owned()])
+    {
+        // A package has files instead of links.
+        let copy = folder.path().join("copy").join(&name);
+        fs::create_dir_all(copy.parent().expect("a folder")).expect("the folder");
+        let mut follow = Command::new("cp");
+        follow.arg("-RL").arg(repository.join(&name)).arg(&copy);
+        assert!(follow.status().expect("cp runs").success(), "{name}");
+    }
+    for name in ["src", "templates"] {
+        let copied = tree(&folder.path().join("copy").join(name));
+        assert_same(&copied, &tree(&packed.join(name)));
+    }
+
+    // After `cargo doc`, as in CI, only kbr itself is left to be compiled.
+    let mut check = Command::new("cargo");
+    check
+        .args(["check", "--locked", "--quiet"])
+        .current_dir(&packed);
+    let built = Path::new(env!("CARGO_BIN_EXE_kbr")).ancestors().nth(2);
+    check.env("CARGO_TARGET_DIR", built.expect("a target directory"));
+    without_package(&mut check);
+    assert!(check.status().expect("cargo runs").success(), "{check:?}");
 }
 
 /// In a copy of a golden, in which the vendored crates would be formatted, linted or tested if they could.
