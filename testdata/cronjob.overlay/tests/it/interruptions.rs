@@ -30,7 +30,7 @@ const MANY: usize = 150;
 pub const PATIENCE: Duration = Duration::from_secs(120);
 
 /// An environment without an operator, and therefore without webhooks, for one test at a time.
-pub async fn idle() -> MutexGuard<'static, TestEnv> {
+async fn idle() -> MutexGuard<'static, TestEnv> {
     static ENV: LazyLock<Mutex<TestEnv>> = LazyLock::new(|| {
         let env = builder().without_webhooks().start();
         Mutex::new(env.unwrap_or_else(|error| panic!("{error}")))
@@ -144,7 +144,7 @@ async fn all_started_once(world: &World<'_>) {
 }
 
 /// Deletes the CronJobs, so that the operator of the next test does not find them.
-pub async fn leave_nothing(world: &World<'_>) {
+async fn leave_nothing(world: &World<'_>) {
     let (delete, all) = (DeleteParams::default(), ListParams::default());
     world
         .cronjobs

@@ -20,7 +20,8 @@ use kube::api::{DeleteParams, Patch, PatchParams};
 use serde_json::json;
 use tokio::time::sleep;
 
-use crate::interruptions::{Operator, PATIENCE, idle, leave_nothing};
+use crate::builder;
+use crate::interruptions::{Operator, PATIENCE};
 use crate::support::World;
 
 /// A proxy to the API server that can hold up watches. `kubectl proxy` handles TLS.
@@ -152,7 +153,8 @@ async fn set_last_run(world: &World<'_>, cronjob: &CronJob, seconds: i64) {
 
 #[tokio::test]
 async fn nothing_starts_from_a_stale_cache() {
-    let env = idle().await;
+    let env = builder().without_webhooks().start();
+    let env = env.unwrap_or_else(|error| panic!("{error}"));
     let world = World::new(&env).await;
     let proxy = Proxy::open(&world);
     let _operator = Operator::start_with(&world, &proxy.kubeconfig);
@@ -188,5 +190,4 @@ async fn nothing_starts_from_a_stale_cache() {
     let run = started.creation_timestamp().unwrap().0 + SignedDuration::from_secs(40);
     let first = format!("started-{}", run.as_second());
     assert_eq!(world.job_names().await, [first]);
-    leave_nothing(&world).await;
 }
