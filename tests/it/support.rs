@@ -240,7 +240,7 @@ pub fn cargo_into(folder: &Path, line: &str, target: &Path) -> bool {
     if line.starts_with("test ") {
         command.env("KUBEBUILDER_ASSETS", assets());
         // They wait for servers more than they compute.
-        command.env("RUST_TEST_THREADS", "6");
+        command.env("RUST_TEST_THREADS", "8");
     }
     command.status().expect("cargo runs").success()
 }
