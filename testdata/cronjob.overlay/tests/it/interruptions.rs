@@ -29,12 +29,15 @@ const MANY: usize = 150;
 /// Far longer than anything here should take.
 pub const PATIENCE: Duration = Duration::from_secs(120);
 
-/// An environment without an operator, and therefore without webhooks, for one test at a time.
+/// An environment without an operator, and therefore without webhooks.
+pub fn without_operator() -> TestEnv {
+    let env = builder().without_webhooks().start();
+    env.unwrap_or_else(|error| panic!("{error}"))
+}
+
+/// One that the tests here share, for one test at a time.
 async fn idle() -> MutexGuard<'static, TestEnv> {
-    static ENV: LazyLock<Mutex<TestEnv>> = LazyLock::new(|| {
-        let env = builder().without_webhooks().start();
-        Mutex::new(env.unwrap_or_else(|error| panic!("{error}")))
-    });
+    static ENV: LazyLock<Mutex<TestEnv>> = LazyLock::new(|| Mutex::new(without_operator()));
     ENV.lock().await
 }
 

@@ -20,8 +20,7 @@ use kube::api::{DeleteParams, Patch, PatchParams};
 use serde_json::json;
 use tokio::time::sleep;
 
-use crate::builder;
-use crate::interruptions::{Operator, PATIENCE};
+use crate::interruptions::{Operator, PATIENCE, without_operator};
 use crate::support::World;
 
 /// A proxy to the API server that can hold up watches. `kubectl proxy` handles TLS.
@@ -153,8 +152,7 @@ async fn set_last_run(world: &World<'_>, cronjob: &CronJob, seconds: i64) {
 
 #[tokio::test]
 async fn nothing_starts_from_a_stale_cache() {
-    let env = builder().without_webhooks().start();
-    let env = env.unwrap_or_else(|error| panic!("{error}"));
+    let env = without_operator();
     let world = World::new(&env).await;
     let proxy = Proxy::open(&world);
     let _operator = Operator::start_with(&world, &proxy.kubeconfig);
