@@ -963,42 +963,6 @@
 //! | `Add(Runnable)` | [`Manager::add_task`], [`Manager::add_task_on_every_replica`] |
 //! | `AddHealthzCheck`, `AddReadyzCheck` | [`Manager::add_health_check`], [`Manager::add_ready_check`] |
 //!
-//! # From 0.1
-//!
-//! An operator on kbr-runtime 0.1 changes these calls. `api` and `config` are what a watch selected, `object` is
-//! what `reconcile` gets.
-//!
-//! | 0.1 | now |
-//! |---|---|
-//! | `Controller::new(Api::all(client), Config::default())` | `Controller::new(manager.all())` |
-//! | `Controller::new(Api::namespaced(client, ns), Config::default())` | `Controller::new(manager.namespaced(ns))` |
-//! | `Controller::new(api, config)` with a selector | `Controller::new(manager.cache(api, config))` |
-//! | `Controller::for_stream(stream.predicate_filter(p, ..), store)` | `Controller::new(cache).predicates(p)` |
-//! | `.owns(api, config)`, `.owns_stream(stream)`, `.owns_cached(&owned)` | `.owns(manager.all::<T>())` |
-//! | `.watches(api, config, mapper)`, `.watches_stream(stream, mapper)` | `.watches(manager.all::<T>(), mapper)` |
-//! | `.references(api, config, mentions)` | `.references(manager.metadata::<T>(), mentions)` |
-//! | `manager.add(NAME, controller, reconcile, Arc::new(context))` | `manager.add(NAME, controller, reconcile)`, or `move \|object\| reconcile(object, context.clone())` |
-//! | `add_with_error_policy`, `\|object, error, context\|` | `\|object, error\|` |
-//! | `reconcile(object: Arc<K>, context: Arc<Context>)` | `reconcile(object: Handle<K>)` |
-//! | `kube::runtime::controller::Action` | `kbr_runtime::Action` |
-//! | `Api::<T>::namespaced(context.client.clone(), &namespace)` | `object.api::<T>()` |
-//! | `context.clock.now()` | `object.now()` |
-//! | `Owned::watch(api, config)` | `manager.all::<T>()`, declared with `.owns(..)` |
-//! | `Owned::watch_with(api, config, slim)` | `cache.slim(slim)` |
-//! | `owned.apply(&api, &object, NAME, &wanted)` | `object.apply(&wanted)` |
-//! | `owned.prune(&api, &object, &applied)`, `owned.delete(&api, &child)` | `object.prune(&applied)`, `object.delete(&child)` |
-//! | `owned.of(&object).await?` | `object.owned::<T>()?` |
-//! | `owned.insert(child)` | nothing after a write through the handle; else `cache.insert(&child)` |
-//! | `Api::create` with an owner reference, and `owned.insert(created)` | `object.create(&wanted)` |
-//! | `apply_status(&api, &object, NAME, &status)` | `object.status(&status)`, which compares by itself |
-//! | `recorder.publish(&event, &object.object_ref(&()))` | `object.event(type, reason, note)` |
-//! | `Expectations` | nothing: the cache has own writes |
-//! | `NotListed` | nothing: a reconcile begins when everything is listed |
-//! | `references` to an object whose name may be taken | nothing: [`OwnedError::NameTaken`] wakes its object |
-//!
-//! The role of an operator that owns objects needs `update` on `finalizers` of its own kind, and no longer
-//! `get` on the owned kind.
-//!
 //! [`Action::await_change`]: crate::Action::await_change
 //! [`Action::requeue`]: crate::Action::requeue
 //! [`Cache`]: crate::Cache
