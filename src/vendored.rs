@@ -156,6 +156,7 @@ mod tests {
                 assert!(has(&format!("{folder}{name}")), "{folder}{name}");
             }
         }
+        assert!(has("third_party/kbr-runtime/src/guide/caches.md"));
         for name in ["kbr-runtime/src/webhook/patch", "kbr-testing/src/roles"] {
             assert!(has(&format!("third_party/{name}.rs")), "{name}");
             assert!(!has(&format!("third_party/{name}/tests.rs")), "{name}");
