@@ -110,9 +110,9 @@
 //!
 //! # What is emitted
 //!
-//! The largest part of what kbr emits is `kbr-runtime`, a library for every kube-rs user: the manager around kube's
-//! controllers, what a reconcile needs besides a client (owned objects, a clock, conditions), the
-//! webhook server. The tests of a project use `kbr-testing`: a real API server, with a proof of least privilege and one
+//! The largest part of what kbr emits is `kbr-runtime`, a library for every kube-rs user, on kube's client and watcher: the
+//! controllers with their caches and queue, the manager that runs them, what a reconcile needs besides a client (owned
+//! objects, a clock, conditions), the webhook server. Its README says what of kube it replaces, and why. The tests of a project use `kbr-testing`: a real API server, with a proof of least privilege and one
 //! that no crash and no lost request makes a difference (`make test-crash`).
 //! Both are crates with a version of their own, in `templates/kbr-runtime` and `templates/kbr-testing`, where they are
 //! edited, linted and tested. A project contains the same files without their tests, in `third_party`, until the
@@ -172,7 +172,8 @@
 //! # The guide
 //!
 //! [`guide`] has a Markdown file for each chapter: it is the manual for users, while this page is for contributors.
-//! `kbr help TOPIC` prints a chapter, and the pages of that module show them all. `tests/it/guide.rs` runs its commands
+//! `kbr help TOPIC` prints a chapter, and the pages of that module show them all. The chapters of `kbr-runtime`, for
+//! which its documentation has the pages, are printed as `kbr help runtime-…`. `tests/it/guide.rs` runs its commands
 //! and compiles its Rust.
 //!
 //! # Invariants
