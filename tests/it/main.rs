@@ -72,5 +72,6 @@ mod make;
 mod docs;
 mod documents;
 mod guide;
+mod runtime_guide;
 
 mod tidy;

@@ -139,6 +139,18 @@ error: `.clippy.toml` already exists with different content
        `third_party/kbr-runtime/src/error.rs` already exists with different content
        `third_party/kbr-runtime/src/flags.rs` already exists with different content
        `third_party/kbr-runtime/src/guide.rs` already exists with different content
+       `third_party/kbr-runtime/src/guide/caches.md` already exists with different content
+       `third_party/kbr-runtime/src/guide/controller-runtime.md` already exists with different content
+       `third_party/kbr-runtime/src/guide/errors.md` already exists with different content
+       `third_party/kbr-runtime/src/guide/finalizers.md` already exists with different content
+       `third_party/kbr-runtime/src/guide/kube-rs.md` already exists with different content
+       `third_party/kbr-runtime/src/guide/metrics.md` already exists with different content
+       `third_party/kbr-runtime/src/guide/owned-objects.md` already exists with different content
+       `third_party/kbr-runtime/src/guide/reconcile.md` already exists with different content
+       `third_party/kbr-runtime/src/guide/replicas.md` already exists with different content
+       `third_party/kbr-runtime/src/guide/status.md` already exists with different content
+       `third_party/kbr-runtime/src/guide/testing.md` already exists with different content
+       `third_party/kbr-runtime/src/guide/webhooks.md` already exists with different content
        `third_party/kbr-runtime/src/handle.rs` already exists with different content
        `third_party/kbr-runtime/src/handle/apply.rs` already exists with different content
        `third_party/kbr-runtime/src/handle/delete.rs` already exists with different content
