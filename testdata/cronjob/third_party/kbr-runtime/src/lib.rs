@@ -1,10 +1,17 @@
 // Copyright The kbr authors
 // SPDX-License-Identifier: Apache-2.0
 
-//! A library for Kubernetes operators: the parts of controller-runtime for Go that [`kube`] does not
-//! have. Those of envtest are in the crate [`kbr-testing`](https://docs.rs/kbr-testing).
+//! A library for Kubernetes operators: what controller-runtime is for Go, on the client and the watcher of
+//! [`kube`]. What envtest is for Go is in the crate `kbr-testing`.
 //!
 //! Start with the [`guide`]. The README has a whole small operator in one file.
+//!
+//! # kube
+//!
+//! This crate uses kube's [`Client`](::kube::Client), [`Api`](::kube::Api), [`watcher`](::kube::runtime::watcher()),
+//! [`Predicate`](::kube::runtime::Predicate) and [`Recorder`](::kube::runtime::events::Recorder). It replaces kube's
+//! `Controller`, `Action`, `Store` and `finalizer`, the delays of watches, and the retries of requests. The README gives
+//! the reason for each, and [`guide::kube_rs`] the new name.
 //!
 //! # The feature `manager`
 //!

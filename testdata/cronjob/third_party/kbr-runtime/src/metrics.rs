@@ -64,7 +64,7 @@ const TOTAL: &str = "_total";
 /// them.
 ///
 /// The manager's own metrics are those of controller-runtime 0.24, `kbr_cache_panics_total`, `kbr_certificate_expiration_timestamp_seconds`, `kbr_decoded_objects_total`,
-/// `kbr_failing_watches`, `kbr_restless_objects_total` and `kbr_unreadable_objects`; see the [guide](crate::guide#metrics-and-the-log-level). You can add your own:
+/// `kbr_failing_watches`, `kbr_restless_objects_total` and `kbr_unreadable_objects`; see the [guide](crate::guide::metrics). You can add your own:
 ///
 /// ```
 /// use kbr_runtime::prometheus_client::metrics::counter::Counter;
