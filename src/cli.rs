@@ -21,7 +21,6 @@ use std::path::PathBuf;
 
 use clap::{ArgAction, Args, Parser, Subcommand, ValueEnum};
 
-use crate::guide;
 use crate::names::{
     ControllerName, Domain, Group, Kind, Owner, Plural, ProjectName, Repo, Version,
 };
@@ -47,7 +46,6 @@ pub use rename::{Rename, RenameGroupArgs, RenameKindArgs, RenameVersionArgs};
     propagate_version = false,
     disable_help_subcommand = true
 )]
-#[command(after_help = format!("Topics of the guide, for `kbr help TOPIC`:\n{}", guide::topics()))]
 pub struct Cli {
     #[command(subcommand)]
     pub command: Command,
@@ -67,6 +65,10 @@ pub struct Cli {
     /// Print a unified diff of the files that change
     #[arg(long, global = true)]
     pub diff: bool,
+
+    /// List each file and each change, also where a terminal would show a summary
+    #[arg(long, global = true)]
+    pub verbose: bool,
 
     /// Output format: text, or one JSON document
     #[arg(long, value_name = "FORMAT", global = true, default_value = "text")]
@@ -105,31 +107,31 @@ pub enum Color {
 pub enum Command {
     /// Scaffold a new operator project
     Init(InitArgs),
-    /// Add an API, a webhook or an admission policy to the project
+    /// Add an API, a webhook or an admission policy
     #[command(subcommand)]
     Create(Create),
-    /// Delete an API, a webhook, an admission policy or a controller from the project
+    /// Delete an API, a controller, a webhook or a policy
     #[command(subcommand)]
     Delete(Delete),
-    /// Change the layout or the name of the project, and move its files
+    /// Change the project's layout, name or webhook certificates
     Edit(EditArgs),
-    /// Rename a kind, a version or a group, in files, code and manifests
+    /// Rename a kind, a version or a group
     #[command(subcommand)]
     Rename(Rename),
-    /// Bring a project that an earlier kbr scaffolded up to date
+    /// Update a project to the scaffold of this kbr
     Update(UpdateArgs),
-    /// Import types that somebody else defined, or a project in Go
+    /// Import CRDs, or a Go project of kubebuilder or operator-sdk
     #[command(subcommand)]
     Import(Import),
-    /// Generate CRDs, roles and webhook configurations from the code, and check admission policies
+    /// Generate CRDs, roles and webhook configurations
     Manifests(ManifestsArgs),
-    /// Generate the API reference from the code: api/README.md
+    /// Generate the API reference: api/README.md
     Docs(DocsArgs),
     /// Generate a Helm chart from config/: dist/chart
     Chart(ChartArgs),
-    /// Generate an OLM bundle from config/ and the code: bundle/ and bundle.Dockerfile
+    /// Generate an OLM bundle from config/ and the code: bundle/
     Bundle(BundleArgs),
-    /// Run the operator on an API server of its own, and replace it when its code changes
+    /// Run the operator, and rebuild it when its code changes
     Dev(DevArgs),
     /// Provide etcd, kube-apiserver and kubectl for tests
     #[command(subcommand)]
@@ -153,6 +155,21 @@ pub enum Command {
     /// Print the versions of kbr and of what it emits
     Version,
 }
+
+/// The commands that work on a project's files; the others refuse the options of [`parse::OF_PLANS`].
+const PLANNING: [&str; 11] = [
+    "init",
+    "create",
+    "delete",
+    "edit",
+    "rename",
+    "update",
+    "import",
+    "manifests",
+    "docs",
+    "chart",
+    "bundle",
+];
 
 impl Command {
     /// The command as it is typed, without options.
@@ -188,25 +205,8 @@ impl Command {
 
     /// Whether it works on a project's files.
     pub fn plans(&self) -> bool {
-        match self {
-            Self::Init(_)
-            | Self::Create(_)
-            | Self::Delete(_)
-            | Self::Edit(_)
-            | Self::Rename(_)
-            | Self::Update(_)
-            | Self::Import(_)
-            | Self::Manifests(_)
-            | Self::Docs(_)
-            | Self::Chart(_)
-            | Self::Bundle(_) => true,
-            Self::Dev(_)
-            | Self::Envtest(_)
-            | Self::Completion { .. }
-            | Self::Man { .. }
-            | Self::Help { .. }
-            | Self::Version => false,
-        }
+        let first = self.name().split(' ').next();
+        first.is_some_and(|first| PLANNING.contains(&first))
     }
 }
 
@@ -349,7 +349,7 @@ pub struct ManifestsArgs {
     pub check: bool,
 
     /// Also fail if the CRDs break stored objects or clients, compared with those at that git commit
-    #[arg(long, value_name = "GIT_REF", requires = "check", group = "earlier")]
+    #[arg(long, value_name = "GIT_REF", requires = "check")]
     pub against: Option<String>,
 
     /// Also fail if they break what the CRDs in these files or folders allow; lists every other difference
@@ -357,14 +357,9 @@ pub struct ManifestsArgs {
         long,
         value_name = "PATH",
         requires = "check",
-        conflicts_with = "against",
-        group = "earlier"
+        conflicts_with = "against"
     )]
     pub against_crds: Vec<String>,
-
-    /// Also list each change that breaks nothing; with `--against-crds`, also where others have the same reason
-    #[arg(long, requires = "earlier")]
-    pub verbose: bool,
 
     /// Cut each description in a CRD to this many characters; 0 omits all of them
     #[arg(long, value_name = "N")]

@@ -52,7 +52,7 @@ use crate::cli::{
 use crate::commands::error::{Error, Result};
 use crate::commands::folder::error::FolderError;
 use crate::commands::update::error::{UNDO, UpdateError};
-use crate::guide::Chapter;
+use crate::guide::{Chapter, topics};
 use crate::import::documents::Documents;
 use crate::import::go;
 use crate::layout;
@@ -129,8 +129,8 @@ pub fn run(cli: Cli, report: &Report) -> Result<()> {
             Ok(())
         }
         Command::Help { words } => {
-            let chapter = words.first().and_then(|topic| Chapter::of(topic));
-            report.output(chapter.map(Chapter::printed).unwrap_or_default());
+            let chapter = Chapter::named(&words).map(Chapter::printed);
+            report.output(chapter.unwrap_or_else(topics));
             Ok(())
         }
         Command::Version => {
@@ -222,11 +222,11 @@ fn manifests(args: &ManifestsArgs, color: Color, run: &Run) -> Result<()> {
     wanted.warnings.extend(compared.warnings);
     let safe = against::lines(&compared.safe);
     let back = against::lines(&compared.back);
-    let shown = |all: &[String], changes| match args.verbose {
+    let shown = |all: &[String], changes| match run.is_verbose {
         true => all.to_vec(),
         false => against::brief(changes),
     };
-    if args.verbose || args.against.is_none() {
+    if run.is_verbose || args.against.is_none() {
         run.report.safe(&safe, &shown(&safe, &compared.safe));
     }
     run.report.back(&back, &shown(&back, &compared.back));

@@ -1,6 +1,5 @@
 //! What kbr tells other programs about itself: completion scripts, man pages and versions.
 
-use clap::CommandFactory;
 use clap_complete::Shell;
 
 use crate::cli::Cli;
@@ -9,7 +8,7 @@ use crate::envtest::DEFAULT;
 /// The completion script for `shell`.
 pub fn script(shell: Shell) -> String {
     let mut script = Vec::new();
-    clap_complete::generate(shell, &mut Cli::command(), "kbr", &mut script);
+    clap_complete::generate(shell, &mut Cli::kbr(), "kbr", &mut script);
     String::from_utf8_lossy(&script).into_owned()
 }
 

@@ -56,6 +56,7 @@ macro_rules! chapters {
 
 chapters! {
     "first-operator" first_operator,
+    "commands" commands,
     "developing" developing,
     "types" types,
     "owned-objects" owned_objects,
@@ -98,11 +99,66 @@ chapters! {
     "kube-rs",
 }
 
+/// Other words for a topic, each of which `kbr help` takes too; a phrase has `-` in place of spaces.
+const SYNONYMS: [(&str, &str); 21] = [
+    ("admission certificates mutating validating", "webhooks"),
+    ("alerts grafana prometheus", "metrics"),
+    ("cache informer indexer", "runtime-caches"),
+    ("cel", "policies"),
+    ("condition conditions events", "runtime-status"),
+    (
+        "controller controllers reconcile reconciler",
+        "runtime-reconcile",
+    ),
+    ("conversion hub spoke storage", "versions"),
+    ("crd crds schema validation", "types"),
+    ("debugging watch", "developing"),
+    ("deploy install installing kustomize uninstall", "deploying"),
+    ("env environment flags", "settings"),
+    ("finalizer finalizers", "runtime-finalizers"),
+    ("go migrate port", "existing"),
+    ("helm", "charts"),
+    (
+        "ha leader leader-election lease namespaces-to-watch replicas shutdown",
+        "runtime-replicas",
+    ),
+    ("logs logging tracing", "runtime-metrics"),
+    ("make makefile options", "commands"),
+    ("olm", "bundles"),
+    ("permission permissions role roles", "rbac"),
+    ("quick-start quickstart start tutorial", "first-operator"),
+    ("backoff requeue retry", "runtime-errors"),
+];
+
+/// The words that `kbr help` takes in place of a topic.
+pub fn synonyms() -> impl Iterator<Item = &'static str> {
+    SYNONYMS.iter().flat_map(|(words, _)| words.split(' '))
+}
+
+/// Every chapter, also those of `kbr-runtime`, in reading order.
+pub fn every_chapter() -> impl Iterator<Item = Chapter> {
+    CHAPTERS.iter().chain(RUNTIME_CHAPTERS).copied()
+}
+
 impl Chapter {
     /// The chapter of that topic.
     pub fn of(topic: &str) -> Option<Self> {
-        let mut chapters = CHAPTERS.iter().chain(RUNTIME_CHAPTERS).copied();
-        chapters.find(|chapter| chapter.topic == topic)
+        every_chapter().find(|chapter| chapter.topic == topic)
+    }
+
+    /// The chapter of the topic that was typed, perhaps by another word.
+    pub fn named(words: &[String]) -> Option<Self> {
+        let typed = words.join("-").to_lowercase();
+        let topic = SYNONYMS.iter().find_map(|(words, topic)| {
+            let is_one = words.split(' ').any(|word| word == typed);
+            is_one.then_some(*topic)
+        });
+        Self::of(topic.unwrap_or(&typed))
+    }
+
+    /// How often a word is in the chapter.
+    pub fn mentions(self, word: &str) -> usize {
+        self.text.to_lowercase().matches(word).count()
     }
 
     /// What the first line says.
@@ -165,10 +221,25 @@ fn is_hidden(line: &str) -> bool {
 
 /// The topics, one per line.
 pub fn topics() -> String {
-    let line = |chapter: &Chapter, width: usize| {
-        format!("  {:<width$}{}\n", chapter.topic, chapter.title())
-    };
-    let own = CHAPTERS.iter().map(|chapter| line(chapter, 18));
-    let of_runtime = RUNTIME_CHAPTERS.iter().map(|chapter| line(chapter, 28));
-    own.chain(of_runtime).collect()
+    let line = |chapter: Chapter| format!("  {:<28}{}\n", chapter.topic, chapter.title());
+    let lines: String = every_chapter().map(line).collect();
+    format!("Topics of the guide, for `kbr help TOPIC`:\n{lines}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_synonym_leads_to_a_chapter_and_is_no_topic() {
+        for (words, topic) in SYNONYMS {
+            assert!(Chapter::of(topic).is_some(), "{topic}");
+            for word in words.split(' ') {
+                assert!(Chapter::of(word).is_none(), "{word}");
+            }
+        }
+        let typed = ["Leader", "election"].map(str::to_owned);
+        let chapter = Chapter::named(&typed).map(|it| it.topic);
+        assert_eq!(chapter, Some("runtime-replicas"));
+    }
 }

@@ -5,6 +5,7 @@
 //! disk nor the project; conflicts *between* names are checked in [`crate::commands::beside`].
 
 pub mod dns;
+mod near;
 pub mod objects;
 mod plural;
 mod reserved;
@@ -40,11 +41,39 @@ impl NameError {
             }),
         }
     }
+
+    /// Says to type the name that was probably meant, if there is one that the rule accepts.
+    fn or_meant(self, meant: &str, is_accepted: bool) -> Self {
+        match is_accepted {
+            true => Self {
+                remedy: format!("type `{meant}`"),
+                ..self
+            },
+            false => self,
+        }
+    }
 }
 
-/// Declares newtypes over `String` that can only be made by parsing, also by serde, each with its rule.
+/// Checks a name by its rule.
+fn checked(
+    text: String,
+    rule: fn(&str) -> Result<(), NameError>,
+    near: fn(&str) -> String,
+) -> Result<String, NameError> {
+    match rule(&text) {
+        Ok(()) => Ok(text),
+        Err(refused) => {
+            let meant = near(&text);
+            let is_accepted = rule(&meant).is_ok();
+            Err(refused.or_meant(&meant, is_accepted))
+        }
+    }
+}
+
+/// Declares newtypes over `String` that can only be made by parsing, also by serde, each with its rule and a function
+/// that guesses the name that was meant.
 macro_rules! names {
-    ($($(#[$doc:meta])* $name:ident => $check:path,)*) => {$(
+    ($($(#[$doc:meta])* $name:ident => $check:path, $near:path;)*) => {$(
         $(#[$doc])*
         #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
         #[derive(serde::Serialize, serde::Deserialize)]
@@ -61,7 +90,7 @@ macro_rules! names {
             type Err = NameError;
 
             fn from_str(text: &str) -> Result<Self, NameError> {
-                $check(text).map(|()| Self(text.to_owned()))
+                Self::try_from(text.to_owned())
             }
         }
 
@@ -69,7 +98,7 @@ macro_rules! names {
             type Error = NameError;
 
             fn try_from(text: String) -> Result<Self, NameError> {
-                $check(&text).map(|()| Self(text))
+                checked(text, $check, $near).map(Self)
             }
         }
 
@@ -90,37 +119,37 @@ macro_rules! names {
 names! {
     /// Name of the project: a DNS-1123 label that cargo accepts as a package name and that leaves
     /// room for the names kustomize builds from it.
-    ProjectName => rules::project_name,
+    ProjectName => rules::project_name, near::label;
     /// Name of a Lease: a DNS-1123 subdomain such as `my-operator-leader-election`.
-    LeaseName => rules::lease_name,
+    LeaseName => rules::lease_name, near::subdomain;
     /// Suffix of the project's API groups: a DNS-1123 subdomain such as `example.com`.
-    Domain => rules::domain,
+    Domain => rules::domain, near::subdomain;
     /// Part of an API group before the domain: a DNS-1123 subdomain such as `batch`.
-    Group => rules::group,
+    Group => rules::group, near::subdomain;
     /// API version in the form of the Kubernetes API conventions: `v1`, `v1beta2`, `v2alpha1`.
-    Version => rules::version,
+    Version => rules::version, near::version;
     /// Kind of an API type: upper camel case, and not taken in the emitted Rust code.
-    Kind => rules::kind,
+    Kind => rules::kind, near::kind;
     /// Resource name in the plural, as in URLs: a DNS-1035 label such as `cronjobs`.
-    Plural => rules::plural,
+    Plural => rules::plural, near::plural;
     /// URL path of an admission webhook, such as `/mutate-batch-example-com-v1-cronjob`.
-    WebhookPath => rules::webhook_path,
+    WebhookPath => rules::webhook_path, near::webhook_path;
     /// Name of a controller: a DNS-1035 label such as `captain-backup`.
-    ControllerName => rules::controller_name,
+    ControllerName => rules::controller_name, near::label;
     /// Full path of a Rust type, starting with its crate: `cert_manager::v1::Certificate`.
-    TypePath => rules::type_path,
+    TypePath => rules::type_path, near::type_path;
     /// A crate of the registry as `cargo add` accepts it, such as `cert-manager@1.2`.
-    CrateSpec => rules::crate_spec,
+    CrateSpec => rules::crate_spec, near::crate_spec;
     /// A container image as `docker pull` accepts it, such as `memcached:1.6.26-alpine`.
-    ImageRef => rules::image,
+    ImageRef => rules::image, near::image;
     /// Version of a bundle: a semantic version such as `1.2.3` or `1.2.3-rc.1`.
-    BundleVersion => rules::bundle_version,
+    BundleVersion => rules::bundle_version, near::semantic_version;
     /// A word of the command of a container: one line of text.
-    CommandWord => rules::command_word,
+    CommandWord => rules::command_word, near::trimmed;
     /// Copyright holder named in license headers: one line of text.
-    Owner => rules::owner,
+    Owner => rules::owner, near::trimmed;
     /// URL of the source repository; becomes Cargo's `repository`.
-    Repo => rules::repo,
+    Repo => rules::repo, near::trimmed;
 }
 
 impl ProjectName {
@@ -431,7 +460,7 @@ mod tests {
         assert_eq!(
             refused.to_string(),
             "`Foo_bar` is not a domain: it must be a DNS-1123 subdomain; \
-             type lower-case letters, digits, `-` and `.`, such as `example.com`"
+             type `foo-bar`"
         );
     }
 }

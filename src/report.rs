@@ -41,6 +41,9 @@ const HUNK: Style = AnsiColor::Cyan.on_default();
 /// Width to which cargo aligns its status words.
 const WIDTH: usize = 12;
 
+/// How many files are listed one by one on a terminal, which usually has 24 lines.
+const LONGEST_LIST: usize = 22;
+
 /// Why a question was not answered.
 #[derive(Debug, Error, Diagnostic)]
 pub enum AnswerError {
@@ -58,6 +61,8 @@ pub struct Report {
     is_coloured: bool,
     is_diff_coloured: bool,
     has_diff: bool,
+    /// Whether a long list of files is shortened: on a terminal, unless all files are requested.
+    is_brief: bool,
     mode: Mode,
     /// Whether JSON is a line for each thing that happens, instead of one document.
     is_stream: bool,
@@ -81,6 +86,7 @@ impl Report {
             is_coloured: is_coloured(AutoStream::choice(&io::stderr())),
             is_diff_coloured: is_coloured(AutoStream::choice(&io::stdout())),
             has_diff: cli.diff,
+            is_brief: io::stderr().is_terminal() && !cli.verbose && mode == Mode::Apply,
             mode,
             is_stream: matches!(cli.command, Command::Dev(_)),
             screen: screen::Screen::default(),
@@ -129,18 +135,25 @@ impl Report {
         speak(&text);
     }
 
-    /// One line for each file of the plan, except that the files of a vendored crate share one.
+    /// One line for each file of the plan, except that the files of a vendored crate share one. If the list is to be brief
+    /// and does not fit a terminal, those of each top folder share one.
     fn files(&self, plan: &Plan) -> String {
-        let mut last = None;
-        let lines = plan.visible().filter_map(|step| {
-            let mut vendored = VENDORED.into_iter();
-            let folder = vendored.find(|folder| step.path.starts_with(folder));
-            let line = folder.map(|folder| (folder, step.outcome));
-            if line.is_some() && last.replace(line) == Some(line) {
-                return None;
-            }
-            let path = folder.unwrap_or(&step.path);
-            let (done, planned, style) = match step.outcome {
+        let files: Vec<(Outcome, &str)> = plan
+            .visible()
+            .map(|step| (step.outcome, step.path.as_str()))
+            .collect();
+        let vendored = |path| VENDORED.into_iter().find(|it| str::starts_with(path, it));
+        let mut lines: Vec<(Outcome, String)> = files
+            .iter()
+            .map(|&(outcome, path)| (outcome, vendored(path).unwrap_or(path).to_owned()))
+            .collect();
+        lines.dedup();
+        if self.is_brief && lines.len() > LONGEST_LIST {
+            lines = by_folder(&files);
+        }
+        let is_planned = self.mode == Mode::DryRun;
+        let line = |(outcome, path): &(Outcome, String)| {
+            let (done, planned, style) = match outcome {
                 Outcome::Created => ("Created", "Would create", DONE),
                 Outcome::Edited => ("Edited", "Would edit", DONE),
                 Outcome::Updated => ("Updated", "Would update", DONE),
@@ -148,10 +161,9 @@ impl Report {
                 Outcome::Unchanged => ("Unchanged", "Unchanged", NOTE),
                 Outcome::Kept => ("Kept", "Would keep", NOTE),
             };
-            let is_planned = self.mode == Mode::DryRun;
-            Some(self.line(if is_planned { planned } else { done }, style, path))
-        });
-        lines.collect()
+            self.line(if is_planned { planned } else { done }, style, path)
+        };
+        lines.iter().map(line).collect()
     }
 
     /// Prints changes that break nothing: all for programs, and these lines for people.
@@ -280,6 +292,24 @@ pub fn usage(error: &clap::Error) -> ExitCode {
 
 fn output(text: &[u8]) {
     let _ = io::stdout().write_all(text);
+}
+
+/// One line for each top folder, and each thing that happened to files in it. A file alone is named.
+fn by_folder(files: &[(Outcome, &str)]) -> Vec<(Outcome, String)> {
+    let mut groups: Vec<(Outcome, &str, Vec<&str>)> = Vec::new();
+    for &(outcome, path) in files {
+        let folder = path.split_once('/').map_or(".", |(folder, _)| folder);
+        let mut known = groups.iter_mut();
+        match known.find(|(other, of, _)| (*other, *of) == (outcome, folder)) {
+            Some((_, _, paths)) => paths.push(path),
+            None => groups.push((outcome, folder, vec![path])),
+        }
+    }
+    let line = |(outcome, folder, paths): (Outcome, &str, Vec<&str>)| match paths[..] {
+        [path] => (outcome, path.to_owned()),
+        _ => (outcome, format!("{folder}/ ({} files)", paths.len())),
+    };
+    groups.into_iter().map(line).collect()
 }
 
 /// Colours a diff.

@@ -244,6 +244,16 @@ pub fn given(root: &Path, path: &str) -> Result<Given, IoError> {
     Ok(given)
 }
 
+/// The path in the same folder whose name is most similar to that of a path that does not exist.
+pub fn near(root: &Path, path: &str) -> Option<String> {
+    let (folder, name) = path.rsplit_once('/').unwrap_or(("", path));
+    let names = children(&root.join(folder)).ok()?.into_iter();
+    let similar = names.map(|(other, _)| (strsim::jaro_winkler(name, &other), other));
+    let (similarity, other) = similar.max_by(|a, b| a.0.total_cmp(&b.0))?;
+    let before = &path[..path.len() - name.len()];
+    (similarity > 0.85).then(|| format!("{before}{other}"))
+}
+
 fn objects_below(
     folder: &Path,
     name: &str,

@@ -3,10 +3,11 @@
 use clap::Args;
 
 use crate::names::{Kind, Version, WebhookPath};
+use crate::project::Resource;
 
 use super::{ExternalArgs, OptionalGroup, parse_group};
 
-#[derive(Debug, Args)]
+#[derive(Debug, Clone, Args)]
 pub struct WebhookArgs {
     /// Kind of the type in upper camel case, such as CronJob
     #[arg(long, value_name = "KIND")]
@@ -57,7 +58,7 @@ pub struct WebhookArgs {
     pub force: bool,
 }
 
-#[derive(Debug, Args)]
+#[derive(Debug, Clone, Args)]
 pub struct PolicyArgs {
     /// Kind of the type in upper camel case, such as CronJob
     #[arg(long, value_name = "KIND")]
@@ -85,4 +86,28 @@ pub struct PolicyArgs {
     /// Overwrite the files of an existing policy
     #[arg(long)]
     pub force: bool,
+}
+
+impl WebhookArgs {
+    /// The same for another type.
+    pub fn for_type(&self, resource: &Resource) -> Self {
+        Self {
+            kind: resource.kind.clone(),
+            group: Some(OptionalGroup(resource.group.clone())),
+            version: resource.version.clone(),
+            ..self.clone()
+        }
+    }
+}
+
+impl PolicyArgs {
+    /// The same for another type.
+    pub fn for_type(&self, resource: &Resource) -> Self {
+        Self {
+            kind: resource.kind.clone(),
+            group: Some(OptionalGroup(resource.group.clone())),
+            version: resource.version.clone(),
+            ..self.clone()
+        }
+    }
 }

@@ -6,7 +6,7 @@ use clap::{ArgGroup, Args};
 
 use crate::names::{CrateSpec, Domain, TypePath};
 
-#[derive(Debug, Args)]
+#[derive(Debug, Clone, Args)]
 #[command(
     next_help_heading = "Options for a type of another operator",
     group = ArgGroup::new("external").args(["external_api_path", "external_api_crd"]).multiple(true)

@@ -1,15 +1,70 @@
-//! `kbr help`: what clap prints for a command, and an error for what is neither a command nor a topic.
+//! `kbr --help`, `kbr help`: an overview that fits a terminal, what clap prints for a command, and errors for what is neither
+//! a command nor a topic of the guide.
+
+use std::fmt::Write as _;
 
 use clap::error::ErrorKind;
-use clap::{CommandFactory, Parser};
 
-use super::Cli;
-use crate::guide::{CHAPTERS, Chapter, topics};
+use super::{Cli, hints};
+use crate::error::{either, join};
+use crate::guide::{Chapter, every_chapter, synonyms};
+
+/// The commands of `kbr --help`, by what they are for. A group of several that nobody needs explained has one line.
+const GROUPS: [(&str, &[&str]); 4] = [
+    ("Start", &["init", "import"]),
+    ("Change", &["create", "delete", "rename", "edit", "update"]),
+    ("Generate", &["manifests", "docs", "chart", "bundle"]),
+    ("Run", &["dev", "envtest"]),
+];
+
+/// Of the last group, the first command is explained, and the others are listed.
+const ABOUT_KBR: [&str; 4] = ["help", "man", "completion", "version"];
+
+/// What `kbr help topics` prints: the topics of the guide.
+pub const TOPICS: &str = "topics";
+
+/// The commands in groups, and how to learn more.
+pub fn overview(kbr: &clap::Command) -> String {
+    let styles = kbr.get_styles();
+    let (header, literal) = (styles.get_header(), styles.get_literal());
+    let about = |name: &str| {
+        let command = kbr.find_subcommand(name);
+        let about = command.and_then(clap::Command::get_about);
+        about.map(ToString::to_string).unwrap_or_default()
+    };
+    let mut text = String::new();
+    // Writing to a string cannot fail.
+    let mut line = |group: &str, name: &str, about: &str| {
+        let _ = writeln!(
+            text,
+            "{header}{group:<10}{header:#}{literal}{name:<11}{literal:#}{about}"
+        );
+    };
+    for (group, names) in GROUPS {
+        for (at, name) in names.iter().enumerate() {
+            line(if at == 0 { group } else { "" }, name, &about(name));
+        }
+    }
+    let [help, others @ ..] = ABOUT_KBR;
+    line("Learn", help, &about(help));
+    let others = join(&others, ", ", ToString::to_string);
+    line("", &others, "");
+    let _ = write!(
+        text,
+        "\n{header}Options{header:#}   -C DIR, --dry-run, --diff, --verbose, --color WHEN, --output json, -h\n\
+         `kbr help COMMAND` explains each; `kbr help {TOPICS}` lists the guide's chapters"
+    );
+    text
+}
 
 /// What to print instead of a chapter of the guide, unless `words` is a topic.
 ///
 /// clap treats the help of a command as an error, which is printed to stdout and ends with code 0.
 pub fn instead(words: &[String]) -> Option<clap::Error> {
+    let is_list = matches!(words, [word] if word == TOPICS);
+    if is_list || Chapter::named(words).is_some() {
+        return None;
+    }
     if let [topic, more @ ..] = words
         && Chapter::of(topic).is_some()
     {
@@ -19,26 +74,81 @@ pub fn instead(words: &[String]) -> Option<clap::Error> {
     }
     if Cli::command_of(words).is_some() {
         let line = ["kbr"].into_iter().chain(words.iter().map(String::as_str));
-        return Cli::try_parse_from(line.chain(["--help"])).err();
+        return Cli::kbr()
+            .try_get_matches_from(line.chain(["--help"]))
+            .err();
     }
     let typed = words.join(" ");
-    let near = near(&typed).map(|name| format!(": did you mean '{name}'?"));
+    let commands: Vec<String> = near(&typed)
+        .iter()
+        .map(|name| format!("kbr help {name}"))
+        .collect();
+    let near = match &commands[..] {
+        [] => String::new(),
+        commands => format!(": type {}", either(commands)),
+    };
     let message = format!(
-        "kbr has no command and no topic '{typed}'{}\n\nTopics:\n{}",
-        near.unwrap_or_default(),
-        topics().trim_end()
+        "kbr has no command and no topic '{typed}'{near}\n\n`kbr help {TOPICS}` lists the chapters of the guide"
     );
-    Some(Cli::command().error(ErrorKind::InvalidSubcommand, message))
+    Some(Cli::kbr().error(ErrorKind::InvalidSubcommand, message))
 }
 
-/// The command or topic with the most similar name, if one is similar.
-fn near(typed: &str) -> Option<String> {
-    let kbr = Cli::command();
-    let commands = kbr.get_subcommands().map(clap::Command::get_name);
-    let names = commands.chain(CHAPTERS.iter().map(|chapter| chapter.topic));
-    let similar = names.map(|name| (strsim::jaro_winkler(typed, name), name));
-    let nearest = similar.max_by(|a, b| a.0.total_cmp(&b.0))?;
-    (nearest.0 > 0.8).then(|| nearest.1.to_owned())
+/// The error for `kbr man` of a command that does not exist.
+pub fn unknown_command(kbr: &clap::Command, words: &[String]) -> clap::Error {
+    let known = words.iter().try_fold((kbr, ""), |(parent, _), word| {
+        match parent.find_subcommand(word) {
+            Some(command) => Ok((command, "")),
+            None => Err((parent, word.as_str())),
+        }
+    });
+    let (parent, word) = match known {
+        Ok(found) | Err(found) => found,
+    };
+    let meant = hints::most_similar(
+        word,
+        parent.get_subcommands().map(clap::Command::get_name),
+        1,
+    );
+    let before: Vec<&str> = words
+        .iter()
+        .map(String::as_str)
+        .take_while(|it| *it != word)
+        .collect();
+    let near = meant.first().map(|name| {
+        let command = [&before[..], &[name]].concat().join(" ");
+        format!(": type `kbr man {command}`")
+    });
+    let message = format!(
+        "kbr has no command '{}'{}",
+        words.join(" "),
+        near.unwrap_or_default()
+    );
+    kbr.clone().error(ErrorKind::InvalidSubcommand, message)
+}
+
+/// At most three commands and topics for a word that is neither: those with similar names, then chapters that have the
+/// word most often.
+fn near(typed: &str) -> Vec<String> {
+    const COUNT: usize = 3;
+    let typed = typed.to_lowercase();
+    let kbr = Cli::kbr();
+    let commands = kbr.get_subcommands().map(|it| it.get_name().to_owned());
+    let topics = every_chapter().map(|chapter| chapter.topic.to_owned());
+    let others = synonyms().map(str::to_owned);
+    let names: Vec<String> = commands.chain(topics).chain(others).collect();
+    let similar = hints::most_similar(&typed, names.iter().map(String::as_str), COUNT);
+    let mut near: Vec<String> = similar.into_iter().map(str::to_owned).collect();
+    let mut mentions: Vec<(usize, &str)> = every_chapter()
+        .map(|chapter| (chapter.mentions(&typed), chapter.topic))
+        .filter(|(count, _)| *count > 0)
+        .collect();
+    mentions.sort_by_key(|(count, _)| std::cmp::Reverse(*count));
+    for (_, topic) in mentions {
+        if near.len() < COUNT && !near.iter().any(|it| it == topic) {
+            near.push(topic.to_owned());
+        }
+    }
+    near
 }
 
 #[cfg(test)]
@@ -47,21 +157,36 @@ mod tests {
 
     #[test]
     fn no_topic_has_the_name_of_a_command() {
-        for chapter in CHAPTERS {
+        for chapter in every_chapter() {
             let command = Cli::command_of(&[chapter.topic.to_owned()]);
             assert!(command.is_none(), "{}", chapter.topic);
+            assert_ne!(chapter.topic, TOPICS);
         }
     }
 
     #[test]
-    fn a_similar_name_is_suggested() {
+    fn similar_names_and_chapters_with_the_word_are_suggested() {
         for (typed, name) in [
             ("webhok", "webhooks"),
-            ("first", "first-operator"),
             ("manifest", "manifests"),
+            ("cel", "policies"),
+            ("kustomise", "kustomize"),
         ] {
-            assert_eq!(near(typed).as_deref(), Some(name));
+            let near = near(typed);
+            assert!(near.iter().any(|it| it == name), "{typed}: {near:?}");
+            assert!(near.len() <= 3, "{typed}: {near:?}");
         }
-        assert_eq!(near("xyz"), None);
+        assert_eq!(near("xyz"), [""; 0]);
+    }
+
+    #[test]
+    fn the_overview_has_each_command_once() {
+        let kbr = Cli::kbr();
+        let groups = GROUPS.iter().flat_map(|(_, names)| names.iter().copied());
+        let mut shown: Vec<&str> = groups.chain(ABOUT_KBR).collect();
+        let mut all: Vec<&str> = kbr.get_subcommands().map(clap::Command::get_name).collect();
+        shown.sort_unstable();
+        all.sort_unstable();
+        assert_eq!(shown, all);
     }
 }

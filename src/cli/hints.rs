@@ -1,10 +1,14 @@
-//! Hints for flags of kubebuilder that kbr does not have.
+//! Hints for words of other tools: flags that only kubebuilder has, and commands that kbr calls otherwise.
+
+use std::ffi::OsString;
 
 use clap::Error;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 
+use crate::error::either;
+
 /// Pairs of flag and hint, sorted.
-const HINTS: [(&str, &str); 9] = [
+const FLAGS: [(&str, &str); 9] = [
     (
         "--fetch-deps",
         "`cargo build` fetches what is missing: omit the flag",
@@ -40,12 +44,97 @@ const HINTS: [(&str, &str); 9] = [
     ),
 ];
 
+/// Words of kubebuilder, operator-sdk, cargo, helm and kubectl, each with what to type instead. A word that stands
+/// after one of kbr's own is a command of that one.
+const COMMANDS: [(&str, &str); 21] = [
+    ("add new-api api kind", "kbr create api --kind KIND"),
+    ("alpha upgrade", "kbr update"),
+    ("build", "cargo build --locked` or `make docker-build"),
+    ("controller", "kbr create api --kind KIND --resource=false"),
+    ("crd crds codegen gen generate rbac yaml", "kbr manifests"),
+    ("deploy apply", "make deploy"),
+    ("doc", "kbr docs"),
+    ("explain guide topics tutorial", "kbr help topics"),
+    ("fmt format", "make fmt"),
+    ("helm package", "kbr chart"),
+    ("install", "make install"),
+    ("lint clippy check", "make lint"),
+    ("migrate", "kbr import project GO_DIR DIR"),
+    ("mv move", "kbr rename"),
+    ("new scaffold", "kbr init --domain DOMAIN"),
+    ("olm", "kbr bundle"),
+    ("remove rm", "kbr delete"),
+    ("run serve start watch", "kbr dev"),
+    ("test", "make test"),
+    ("undeploy", "make undeploy"),
+    ("uninstall", "make uninstall"),
+];
+
+/// How similar a word must be to a command for that command to be suggested; 1 is equal.
+const SIMILAR: f64 = 0.85;
+
+/// What to type in place of a command that does not exist: for a word of another tool, or for one that was misspelt.
+pub fn command(parent: &clap::Command, word: &str) -> Option<String> {
+    let name = parent.get_name();
+    let is_kbr = name == "kbr";
+    let typed = word.to_ascii_lowercase();
+    let mut known = COMMANDS.iter();
+    let other = known.find(|(words, line)| {
+        let is_inside = line.starts_with(&format!("kbr {name} "));
+        (is_kbr || is_inside) && words.split(' ').any(|it| it == typed)
+    });
+    if let Some((_, line)) = other {
+        return Some(format!("`{line}`"));
+    }
+    let commands: Vec<&str> = parent
+        .get_subcommands()
+        .map(clap::Command::get_name)
+        .collect();
+    let nearest = most_similar(&typed, commands.iter().copied(), 1);
+    let lines = |names: &[&str]| {
+        either(
+            &names
+                .iter()
+                .map(|it| format!("kbr {name} {it}"))
+                .collect::<Vec<_>>(),
+        )
+    };
+    match (nearest.first(), is_kbr) {
+        (Some(nearest), true) => Some(format!("`kbr {nearest}`")),
+        (Some(nearest), false) => Some(lines(&[nearest])),
+        (None, true) => None,
+        (None, false) => Some(lines(&commands)),
+    }
+}
+
+/// The names that are similar to a word, the most similar first.
+pub fn most_similar<'a>(
+    word: &str,
+    names: impl Iterator<Item = &'a str>,
+    count: usize,
+) -> Vec<&'a str> {
+    let similar = names.map(|name| (strsim::jaro_winkler(word, name), name));
+    let mut near: Vec<_> = similar.filter(|(it, _)| *it > SIMILAR).collect();
+    near.sort_by(|a, b| b.0.total_cmp(&a.0));
+    near.into_iter().map(|(_, name)| name).take(count).collect()
+}
+
 /// Replaces clap's own suggestion in the usage error with our hint, if there is one.
-pub fn with_hint(mut error: Error) -> Error {
-    if error.kind() == ErrorKind::UnknownArgument
-        && let Some(ContextValue::String(typed)) = error.get(ContextKind::InvalidArg)
-        && let Some(&(_, hint)) = HINTS.iter().find(|(flag, _)| flag == typed)
-    {
+pub fn with_hint(mut error: Error, kbr: &clap::Command, args: &[OsString]) -> Error {
+    let hint = match error.kind() {
+        ErrorKind::UnknownArgument => flag(&error),
+        ErrorKind::InvalidSubcommand => {
+            let Some(ContextValue::String(typed)) = error.get(ContextKind::InvalidSubcommand)
+            else {
+                return error;
+            };
+            let hint = command(parent(kbr, args, typed), typed);
+            error.remove(ContextKind::SuggestedSubcommand);
+            hint.map(|line| format!("type {line}"))
+        }
+        _ => None,
+    };
+    if let Some(hint) = hint {
         // The usage would show the argument that clap suggests.
         error.remove(ContextKind::SuggestedArg);
         error.remove(ContextKind::Usage);
@@ -53,4 +142,74 @@ pub fn with_hint(mut error: Error) -> Error {
         error.insert(ContextKind::Suggested, suggested);
     }
     error
+}
+
+/// The hint for a flag that only kubebuilder has.
+fn flag(error: &Error) -> Option<String> {
+    let Some(ContextValue::String(typed)) = error.get(ContextKind::InvalidArg) else {
+        return None;
+    };
+    let hint = FLAGS.iter().find(|(flag, _)| flag == typed);
+    hint.map(|(_, hint)| (*hint).to_owned())
+}
+
+/// The command before a word of the command line, which has no command of that name.
+fn parent<'a>(kbr: &'a clap::Command, args: &[OsString], word: &str) -> &'a clap::Command {
+    let words = args.iter().skip(1).map_while(|arg| arg.to_str());
+    let before = words.take_while(|it| *it != word);
+    before.fold(kbr, |parent, word| {
+        parent.find_subcommand(word).unwrap_or(parent)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory;
+
+    use super::*;
+    use crate::cli::Cli;
+
+    #[test]
+    fn each_word_of_another_tool_is_listed_once_and_is_no_command() {
+        let kbr = Cli::command();
+        let words = COMMANDS.iter().flat_map(|(words, _)| words.split(' '));
+        let mut words: Vec<&str> = words.collect();
+        for word in &words {
+            assert!(kbr.find_subcommand(word).is_none(), "{word}");
+        }
+        words.sort_unstable();
+        let count = words.len();
+        words.dedup();
+        assert_eq!(words.len(), count);
+    }
+
+    #[test]
+    fn only_a_near_word_is_suggested() {
+        let kbr = Cli::command();
+        for (word, line) in [
+            ("generate", Some("`kbr manifests`")),
+            ("manifest", Some("`kbr manifests`")),
+            ("creat", Some("`kbr create`")),
+            ("Init", Some("`kbr init`")),
+            ("frobnicate", None),
+            ("kubectl", None),
+        ] {
+            assert_eq!(command(&kbr, word).as_deref(), line, "{word}");
+        }
+        let create = kbr.find_subcommand("create").expect("a command");
+        for (word, line) in [
+            (
+                "controller",
+                Some("`kbr create api --kind KIND --resource=false`"),
+            ),
+            ("kind", Some("`kbr create api --kind KIND`")),
+            ("webhooks", Some("`kbr create webhook`")),
+            (
+                "deploy",
+                Some("`kbr create api` or `kbr create webhook` or `kbr create policy`"),
+            ),
+        ] {
+            assert_eq!(command(create, word).as_deref(), line, "{word}");
+        }
+    }
 }

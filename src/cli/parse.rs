@@ -3,22 +3,29 @@
 use std::ffi::OsString;
 
 use clap::error::ErrorKind;
-use clap::{CommandFactory, Parser};
+use clap::{CommandFactory, FromArgMatches};
+
+use crate::error::join;
 
 use super::{
-    BundleArgs, ChartArgs, Cli, Command, DocsArgs, ManifestsArgs, Mode, Output, UpdateArgs, help,
-    hints,
+    BundleArgs, ChartArgs, Cli, Command, DocsArgs, ManifestsArgs, Mode, Output, PLANNING,
+    UpdateArgs, help, hints,
 };
+
+/// The global options of commands that plan changes.
+const OF_PLANS: [&str; 4] = ["dry_run", "diff", "verbose", "output"];
 
 impl Cli {
     /// Parses the command line, whose first argument is the program name; fails with clap's usage error.
     pub fn of(args: &[OsString]) -> Result<Self, clap::Error> {
-        let cli = Self::try_parse_from(args).map_err(hints::with_hint)?;
+        let mut kbr = Self::kbr();
+        let parsed = kbr.clone().try_get_matches_from(args);
+        let parsed = parsed.map_err(|error| hints::with_hint(error, &kbr, args))?;
+        let cli = Self::from_arg_matches(&parsed).map_err(|error| error.format(&mut kbr))?;
         if let Command::Man { command } = &cli.command
             && Self::command_of(command).is_none()
         {
-            let message = format!("kbr has no command '{}'", command.join(" "));
-            return Err(Self::command().error(ErrorKind::InvalidSubcommand, message));
+            return Err(help::unknown_command(&kbr, command));
         }
         if let Command::Help { words } = &cli.command
             && let Some(shown) = help::instead(words)
@@ -26,14 +33,39 @@ impl Cli {
             return Err(shown);
         }
         match cli.misuse() {
-            Some(message) => Err(Self::command().error(ErrorKind::ArgumentConflict, message)),
+            Some(message) => Err(kbr.error(ErrorKind::ArgumentConflict, message)),
             None => Ok(cli),
         }
     }
 
+    /// clap's description of kbr: a help that fits a terminal, and in that of each command only options that it accepts.
+    pub fn kbr() -> clap::Command {
+        let kbr = Self::command();
+        let others = kbr.get_subcommands().map(clap::Command::get_name);
+        let others: Vec<String> = others
+            .filter(|name| !PLANNING.contains(name))
+            .map(str::to_owned)
+            .collect();
+        let options = kbr.get_arguments();
+        let hidden: Vec<clap::Arg> = options
+            .filter(|option| OF_PLANS.contains(&option.get_id().as_str()))
+            .map(|option| option.clone().hide(true))
+            .collect();
+        let overview = help::overview(&kbr);
+        let kbr = kbr.help_template("{about-with-newline}\n{usage-heading} {usage}{after-help}");
+        others.iter().fold(kbr.after_help(overview), |kbr, name| {
+            let refused = hidden.iter().filter(|option| {
+                // `kbr dev` has JSON of its own.
+                name != "dev" || option.get_id() != "output"
+            });
+            let refused: Vec<clap::Arg> = refused.cloned().collect();
+            kbr.mut_subcommand(name, |command| command.args(refused))
+        })
+    }
+
     /// clap's description of a command, such as `create api`, or of kbr itself if `words` is empty.
     pub fn command_of(words: &[String]) -> Option<clap::Command> {
-        let mut kbr = Self::command();
+        let mut kbr = Self::kbr();
         kbr.build();
         words
             .iter()
@@ -48,6 +80,7 @@ impl Cli {
         let options = [
             ("--dry-run", self.dry_run),
             ("--diff", self.diff),
+            ("--verbose", self.verbose),
             (
                 "--output json",
                 self.output == Output::Json && !matches!(self.command, Command::Dev(_)),
@@ -57,8 +90,10 @@ impl Cli {
         if self.command.plans() {
             return None;
         }
+        let (last, commands) = PLANNING.split_last()?;
+        let commands = join(commands, ", ", |command| format!("'{command}'"));
         Some(format!(
-            "'{option}' can only be used with 'init', 'create', 'delete', 'edit', 'rename', 'update', 'manifests', 'docs', 'chart' and 'bundle'"
+            "'{option}' can only be used with {commands} and '{last}'"
         ))
     }
 

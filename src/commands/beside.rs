@@ -86,11 +86,21 @@ pub fn check_names(project: &Project, new: &Resource) -> Result<()> {
                 wanted: new.kind.to_string(),
                 existing: other.kind.to_string(),
                 clash,
+                meant: meant(project, new, other),
             }
             .into());
         }
     }
     Ok(())
+}
+
+/// The existing kind, if the new one differs from it only in case and it does not have that version yet.
+fn meant(project: &Project, new: &Resource, other: &Resource) -> Option<Kind> {
+    let is_new = project
+        .api(other.group.as_ref(), &new.version, &other.kind)
+        .is_none();
+    let is_meant = new.kind.lower() == other.kind.lower() && is_new;
+    is_meant.then(|| other.kind.clone())
 }
 
 /// How the names of two kinds clash, if they do. In a URL, plural and singular share one namespace.
@@ -136,6 +146,7 @@ pub fn check_group(project: &Project, new: &Resource) -> Result<()> {
         Some(other) if !project.multigroup => Err(ApiError::SecondGroup {
             existing: other.qualified_group(),
             wanted: group,
+            option: other.group.clone(),
         }
         .into()),
         _ => check_beside(project, new),

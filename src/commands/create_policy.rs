@@ -27,9 +27,13 @@ pub fn plan(mut project: Project, args: &PolicyArgs, crd: Option<&str>) -> Resul
     }
     let typed = (group(&args.group), &args.version, &args.kind);
     let found = external::find(&project, typed, &args.external, crd, args.force)?;
+    let is_accepted = |meant: &Resource| {
+        let args = args.for_type(meant);
+        plan(project.clone(), &args, crd).is_ok()
+    };
     let mut resource = match found.resource {
         Some(external) => external,
-        None => resource(&project, typed, false)?,
+        None => resource(&project, typed, false, is_accepted)?,
     };
     let existing = wanted
         .iter()

@@ -13,6 +13,7 @@ use crate::commands::external;
 use crate::commands::found::{create_api, resource};
 use crate::commands::typed::group;
 use crate::commands::wanted::{Wanted, added};
+use crate::names::Version;
 use crate::plan::Change;
 use crate::project::{Admission, Gvk, Project, Resource, Webhooks};
 use crate::scaffold;
@@ -39,20 +40,24 @@ pub fn plan(
     }
     let typed = (group(&args.group), &args.version, &args.kind);
     let found = external::find(&project, typed, &args.external, crd, args.force)?;
+    let existing = project.clone();
+    let is_accepted = |meant: &Resource| {
+        let args = args.for_type(meant);
+        plan(existing.clone(), &args, crd, tree).is_ok()
+    };
     let mut before = match found.resource {
         Some(external) => external,
-        None => resource(&project, typed, true)?,
+        None => resource(&project, typed, true, is_accepted)?,
     };
     let refused = match args.conversion {
         true => refused_conversions(&project, &before, args),
         false => Vec::new(),
     };
-    let existing = project.clone();
     let other = other_hub(&existing, &before);
     let old_hub = other.filter(|_| args.conversion && refused.is_empty());
     if let Some(old) = old_hub {
         project = hub::moved(&project, old, &before);
-        before = resource(&project, typed, true)?;
+        before = resource(&project, typed, true, is_accepted)?;
     }
     let after = Resource {
         webhooks: Some(webhooks(&before, args)),
@@ -113,6 +118,15 @@ fn warning(resource: &Resource) -> Option<String> {
     ))
 }
 
+/// The versions of the kind that can be spokes of that hub, without those that are typed.
+fn possible_spokes(project: &Project, hub: &Resource, typed: &[Version]) -> Vec<Version> {
+    let spokes = hub.webhooks().spoke;
+    let versions = project.versions_of(hub).map(|it| &it.version);
+    let is_possible =
+        |it: &&Version| **it != hub.version && !spokes.contains(it) && !typed.contains(it);
+    versions.filter(is_possible).cloned().collect()
+}
+
 /// The existing webhooks of the type together with the requested ones.
 fn webhooks(before: &Resource, args: &WebhookArgs) -> Webhooks {
     let mut webhooks = before.webhooks();
@@ -156,6 +170,7 @@ fn refused_conversions(project: &Project, hub: &Resource, args: &WebhookArgs) ->
             errors.push(WebhookError::SpokeIsHub { hub: spoke });
         } else if project.api(hub.group.as_ref(), &spoke, &hub.kind).is_none() {
             errors.push(WebhookError::UnknownSpoke {
+                versions: possible_spokes(project, hub, &args.spoke),
                 create: create_api(
                     project,
                     (group(&args.group), &args.version, &args.kind),

@@ -11,7 +11,7 @@ use crate::cli::{
 };
 use crate::commands::error::{Error, Result};
 use crate::commands::storage;
-use crate::commands::typed::{group, named};
+use crate::commands::typed::{group, named, nearest_first};
 use crate::commands::unneeded::Unneeded;
 use crate::commands::wanted::{Wanted, generated, is_removed};
 use crate::layout;
@@ -176,7 +176,10 @@ fn resource(project: &Project, args: &DeleteArgs) -> Result<Resource> {
     };
     Err(DeleteError::UnknownType {
         gvk: format!("{group}/{} {}", args.version, args.kind),
-        existing: project.resources.iter().map(named).collect(),
+        existing: nearest_first(project.resources.iter(), (typed, &args.version, &args.kind))
+            .into_iter()
+            .map(named)
+            .collect(),
     }
     .into())
 }

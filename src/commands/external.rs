@@ -14,6 +14,7 @@ use crate::cli::ExternalArgs;
 use crate::commands::beside::check_beside;
 use crate::commands::create_api::error::ApiError;
 use crate::commands::error::{Error, Result};
+use crate::commands::given::missing;
 use crate::commands::wanted::create;
 use crate::import::documents;
 use crate::import::external::{self, Absent, ExternalCrd};
@@ -43,6 +44,9 @@ pub fn read(root: &Path, args: &ExternalArgs) -> Result<Option<String>> {
     let Some(file) = &args.external_api_crd else {
         return Ok(None);
     };
+    if let Some(missing) = missing(root, &file.to_string_lossy()) {
+        return Err(missing.into());
+    }
     match tree::read_text(&root.join(file))? {
         Some(text) => Ok(Some(text)),
         None => Err(ExternalError::Unreadable {

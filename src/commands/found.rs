@@ -3,7 +3,7 @@
 use crate::commands::beside::check_beside;
 use crate::commands::create_webhook::error::WebhookError;
 use crate::commands::error::{Error, Result};
-use crate::commands::typed::{kubernetes_own, options};
+use crate::commands::typed::{kubernetes_own, named, nearest, options};
 use crate::names::{Group, Kind, Version};
 use crate::project::{CoreType, Project, Resource};
 
@@ -11,15 +11,20 @@ use crate::project::{CoreType, Project, Resource};
 pub type Typed<'a> = (Option<&'a Group>, &'a Version, &'a Kind);
 
 /// The type that webhooks or policies are for: the project's own, as in PROJECT, or else one of Kubernetes' own, which
-/// must be one that can have webhooks if `for_webhooks`.
-pub fn resource(project: &Project, typed: Typed<'_>, for_webhooks: bool) -> Result<Resource> {
+/// must be one that can have webhooks if `for_webhooks`. The error suggests types of PROJECT that `is_accepted`.
+pub fn resource(
+    project: &Project,
+    typed: Typed<'_>,
+    for_webhooks: bool,
+    is_accepted: impl Fn(&Resource) -> bool,
+) -> Result<Resource> {
     let (typed_group, version, kind) = typed;
     if let Some(own) = project.api(typed_group, version, kind) {
         return Ok(own.clone());
     }
     let core = typed_group.and_then(|group| CoreType::of_kind(group, kind));
     let Some(core) = core.filter(|core| core.version == version.as_str()) else {
-        return Err(unknown_type(project, typed, for_webhooks).into());
+        return Err(unknown_type(project, typed, for_webhooks, is_accepted).into());
     };
     let options = core.options();
     let has_webhooks = core.has_webhooks || !for_webhooks;
@@ -38,12 +43,17 @@ pub fn resource(project: &Project, typed: Typed<'_>, for_webhooks: bool) -> Resu
 }
 
 /// The error for an unknown type: where else the kind exists, and how to create the requested type.
-fn unknown_type(project: &Project, typed: Typed<'_>, for_webhooks: bool) -> WebhookError {
+fn unknown_type(
+    project: &Project,
+    typed: Typed<'_>,
+    for_webhooks: bool,
+    is_accepted: impl Fn(&Resource) -> bool,
+) -> WebhookError {
     let (group, version, kind) = typed;
     let qualified = project.qualified_group(group);
-    let existing: Vec<String> = project
-        .apis()
-        .filter(|api| api.kind == *kind)
+    let is_same = |api: &&Resource| api.kind == *kind;
+    let same = project.apis().filter(is_same);
+    let existing: Vec<String> = same
         .map(|api| options(api.group.as_ref(), &api.version))
         .collect();
     if let Some(group) = group
@@ -64,6 +74,12 @@ fn unknown_type(project: &Project, typed: Typed<'_>, for_webhooks: bool) -> Webh
     WebhookError::UnknownType {
         gvk: format!("{qualified}/{version} {kind}"),
         existing,
+        meant: nearest(project.apis(), typed)
+            .into_iter()
+            .filter(|api| is_accepted(api))
+            .map(named)
+            .collect(),
+        others: project.apis().map(named).collect(),
         create: create_api(project, typed, version),
         kubernetes_own: kubernetes_own(group, version, kind, is_suitable),
     }

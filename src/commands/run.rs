@@ -22,6 +22,7 @@ const UPDATE: &str = "update";
 pub struct Run<'a> {
     pub root: PathBuf,
     pub mode: Mode,
+    pub is_verbose: bool,
     pub command: &'static str,
     /// The whole command line, if typing it again after success would be refused.
     line: Option<String>,
@@ -52,6 +53,7 @@ impl<'a> Run<'a> {
         Ok(Self {
             root,
             mode: cli.mode(),
+            is_verbose: cli.verbose,
             command: cli.command.name(),
             line: is_refused_again.then(|| format!("{:?}", cli.command)),
             report,

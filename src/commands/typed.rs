@@ -2,6 +2,7 @@
 
 use crate::cli::OptionalGroup;
 use crate::commands::error::{Error, Result};
+use crate::commands::found::Typed;
 use crate::names::{Domain, Group, Kind, NameError, Plural, Version, pluralize};
 use crate::project::{CoreType, Project, Resource};
 
@@ -37,10 +38,49 @@ pub fn kubernetes_own(
     let suitable = CoreType::of_version(group, version).filter(|it| is_suitable(it));
     let kinds: Vec<&str> = suitable.map(|it| it.kind).collect();
     if kinds.is_empty() {
-        return String::new();
+        return kubernetes_own(None, version, kind, is_suitable);
     }
     let list = kinds.join(", ");
     format!(", or name one of Kubernetes' own after `--kind`: {list}")
+}
+
+/// The types whose kind was probably meant by one that PROJECT does not have: the same kind, one that differs in
+/// case, the plural, or one that was misspelt. The nearest is first, of equal ones the one with the same group and
+/// version.
+pub fn nearest<'a>(
+    all: impl Iterator<Item = &'a Resource>,
+    (group, version, kind): Typed<'_>,
+) -> Vec<&'a Resource> {
+    let distance = |it: &Resource| {
+        let is_other = usize::from(it.kind != *kind);
+        let is_elsewhere = usize::from(it.group.as_ref() != group);
+        let is_earlier = usize::from(it.version != *version);
+        Some((is_other + misspelt(it, kind)?, is_elsewhere, is_earlier))
+    };
+    let mut near: Vec<_> = all.filter_map(|it| Some((distance(it)?, it))).collect();
+    near.sort_by_key(|(distance, _)| *distance);
+    near.into_iter().map(|(_, resource)| resource).collect()
+}
+
+/// All types, those first that were probably meant by one that PROJECT does not have.
+pub fn nearest_first<'a>(
+    all: impl Iterator<Item = &'a Resource> + Clone,
+    typed: Typed<'_>,
+) -> Vec<&'a Resource> {
+    let mut sorted = nearest(all.clone(), typed);
+    let near: Vec<_> = sorted.iter().map(|it| it.gvk()).collect();
+    sorted.extend(all.filter(|it| !near.contains(&it.gvk())));
+    sorted
+}
+
+/// How many letters of a kind were mistyped; none if so many that it is another one.
+fn misspelt(resource: &Resource, kind: &Kind) -> Option<usize> {
+    let typed = kind.lower();
+    if typed == resource.plural.as_str() {
+        return Some(0);
+    }
+    let count = strsim::damerau_levenshtein(&typed, &resource.kind.lower());
+    (count <= typed.len().div_ceil(4)).then_some(count)
 }
 
 /// The options for a type.

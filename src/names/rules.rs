@@ -200,22 +200,32 @@ pub(super) fn owner(text: &str) -> Result<(), NameError> {
     )
 }
 
-pub(super) fn repo(text: &str) -> Result<(), NameError> {
-    let visible = text
-        .chars()
-        .all(|c| c.is_ascii_graphic() && !matches!(c, '"' | '\\' | '`'));
-    let is_url = text.parse::<Uri>().is_ok_and(|uri| {
+fn is_repo(text: &str) -> bool {
+    let is_visible = |c: char| c.is_ascii_graphic() && !matches!(c, '"' | '\\' | '`');
+    let is_url = |uri: Uri| {
         matches!(uri.scheme_str(), Some("https" | "http" | "ssh")) && uri.host().is_some()
-    });
+    };
+    text.len() <= 2000 && text.chars().all(is_visible) && text.parse().is_ok_and(is_url)
+}
+
+pub(super) fn repo(text: &str) -> Result<(), NameError> {
     let remedy = match text.contains("://") {
-        true => "type a URL after `--repo`, such as `https://github.com/example/operator`",
+        true => {
+            "type a URL after `--repo`, such as `https://github.com/example/operator`".to_owned()
+        }
         false => {
-            "omit `--repo`, since no module path is needed, or type a URL, such as \
-             `https://github.com/example/operator`"
+            let meant = format!("https://{text}");
+            let example = match is_repo(&meant) {
+                true => &meant,
+                false => "https://github.com/example/operator",
+            };
+            format!(
+                "omit `--repo`, since no module path is needed, or type a URL, such as `{example}`"
+            )
         }
     };
     NameError::unless(
-        visible && text.len() <= 2000 && is_url,
+        is_repo(text),
         format!("`{}` is not a repository URL", text.escape_debug()),
         remedy,
     )

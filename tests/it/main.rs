@@ -7,6 +7,9 @@ mod api_server;
 mod go_tool;
 mod helm;
 mod support;
+mod terminal;
+
+mod front_door;
 
 mod import;
 mod import_project;

@@ -10,7 +10,7 @@ const RUNTIME: &str = "templates/kbr-runtime";
 
 /// The names of the chapters' files, in the order in which `kbr help` lists the topics.
 fn chapters() -> Vec<String> {
-    let help = Sandbox::new().kbr("help").success().stdout;
+    let help = Sandbox::new().kbr("help topics").success().stdout;
     let words = help
         .lines()
         .filter_map(|line| line.split_whitespace().next());

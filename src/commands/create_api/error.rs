@@ -3,7 +3,7 @@
 use miette::Diagnostic;
 use thiserror::Error;
 
-use crate::names::{CRD_NAME_MAX, ControllerName, Kind, Version};
+use crate::names::{CRD_NAME_MAX, ControllerName, Group, Kind, Version};
 use crate::project::Gvk;
 
 #[derive(Debug, Error, Diagnostic)]
@@ -70,8 +70,13 @@ pub enum ApiError {
     },
     #[error("the project has one API group, `{existing}`, and `{wanted}` would be a second")]
     #[diagnostic(code("second-group"))]
-    #[diagnostic(help("type `kbr edit --multigroup` first, or use the same `--group` as before"))]
-    SecondGroup { existing: String, wanted: String },
+    #[diagnostic(help("type `kbr edit --multigroup` first, or {}", same_group(option.as_ref())))]
+    SecondGroup {
+        existing: String,
+        wanted: String,
+        /// The existing group as it is typed.
+        option: Option<Group>,
+    },
     #[error("`{wanted}` conflicts with `{existing}`: both would be the Rust module `{module}`")]
     #[diagnostic(
         code("group-clash"),
@@ -99,11 +104,14 @@ pub enum ApiError {
     #[diagnostic(help("choose a shorter `--group`, `--kind` or `--plural`"))]
     CrdNameTooLong { name: String },
     #[error("`{wanted}` conflicts with `{existing}`: {clash}")]
-    #[diagnostic(code("kind-clash"), help("choose another `--kind` or `--plural`"))]
+    #[diagnostic(code("kind-clash"))]
+    #[diagnostic(help("{}choose another `--kind` or `--plural`", same_kind(meant.as_ref())))]
     KindClash {
         wanted: String,
         existing: String,
         clash: String,
+        /// The existing kind, if it was probably meant, and if it does not have that version yet.
+        meant: Option<Kind>,
     },
     #[error(
         "`{kind}` would be cluster-scoped, but the operator has permissions only in namespaces: PROJECT has \
@@ -147,6 +155,20 @@ fn another_controller(same_version: bool) -> &'static str {
             "add `--controller=false`: one controller serves all versions of a kind; to add another, \
              type `--controller-name NAME`"
         }
+    }
+}
+
+fn same_group(option: Option<&Group>) -> String {
+    match option {
+        Some(group) => format!("type `--group {group}`, as before"),
+        None => "omit `--group`, as before".to_owned(),
+    }
+}
+
+fn same_kind(meant: Option<&Kind>) -> String {
+    match meant {
+        Some(kind) => format!("type `--kind {kind}` for another version of it, or "),
+        None => String::new(),
     }
 }
 

@@ -3,7 +3,7 @@
 use miette::Diagnostic;
 use thiserror::Error;
 
-use crate::error::either;
+use crate::error::{either, quoted};
 use crate::names::{Kind, Version, WEBHOOK_NAME_MAX, WebhookPath};
 use crate::project::{Admission, Gvk};
 
@@ -21,11 +21,15 @@ pub enum WebhookError {
     NothingWanted,
     #[error("`{gvk}` is not in PROJECT")]
     #[diagnostic(code("webhook-unknown-type"))]
-    #[diagnostic(help("{}{kubernetes_own}", known(existing, create)))]
+    #[diagnostic(help("{}{kubernetes_own}", known(existing, meant, others, create)))]
     UnknownType {
         gvk: String,
         /// The options for the groups and versions in which PROJECT has the kind.
         existing: Vec<String>,
+        /// The options for the types with a similar kind, for which the command would work.
+        meant: Vec<String>,
+        /// The options for all types of the project.
+        others: Vec<String>,
         /// The command that creates it.
         create: String,
         /// How to specify a type of Kubernetes instead.
@@ -85,8 +89,14 @@ pub enum WebhookError {
     #[diagnostic(help("name other versions after `--spoke`"))]
     SpokeIsHub { hub: Version },
     #[error("`{gvk}` is not in PROJECT, so it cannot be a spoke")]
-    #[diagnostic(code("webhook-unknown-spoke"), help("type `{create}` first"))]
-    UnknownSpoke { gvk: Gvk, create: String },
+    #[diagnostic(code("webhook-unknown-spoke"))]
+    #[diagnostic(help("type {}`{create}` first", spokes(versions)))]
+    UnknownSpoke {
+        gvk: Gvk,
+        create: String,
+        /// The versions of the kind that can be spokes.
+        versions: Vec<Version>,
+    },
     #[error("`{spoke}` is already a spoke of `{hub}`")]
     #[diagnostic(code("webhook-spoke-exists"))]
     #[diagnostic(help("add `--force` to overwrite its files, or omit it"))]
@@ -104,10 +114,25 @@ pub enum WebhookError {
     },
 }
 
-/// Where PROJECT has the kind, or how to add it.
-fn known(existing: &[String], create: &str) -> String {
-    match existing {
-        [] => format!("type `{create}` first"),
-        existing => format!("type {}, where PROJECT has the kind", either(existing)),
+/// Where PROJECT has the kind, the kind that was probably meant, or how to add the kind.
+fn known(existing: &[String], meant: &[String], others: &[String], create: &str) -> String {
+    match (existing, meant, others) {
+        ([], [meant, ..], _) => {
+            format!("type `{meant}`, which PROJECT has, or `{create}` first for a new kind")
+        }
+        ([], [], []) => format!("type `{create}` first"),
+        ([], [], others) => format!("PROJECT has {}; type `{create}` first", quoted(others)),
+        (existing, ..) => format!("type {}, where PROJECT has the kind", either(existing)),
+    }
+}
+
+/// The versions that can be spokes, if there are any.
+fn spokes(versions: &[Version]) -> String {
+    match versions {
+        [] => String::new(),
+        versions => {
+            let options: Vec<String> = versions.iter().map(|it| format!("--spoke {it}")).collect();
+            format!("{}, or ", either(&options))
+        }
     }
 }

@@ -42,4 +42,18 @@ pub enum FolderError {
     #[diagnostic(code("no-folder"))]
     #[diagnostic(help("type an existing folder after `-C`; `kbr init DIR` creates one"))]
     NoFolder { dir: PathBuf },
+    #[error("there is no file or folder `{path}`")]
+    #[diagnostic(code("no-file"), help("{}", existing_path(near.as_deref())))]
+    NoFile {
+        path: String,
+        /// The path with the most similar name in the same folder.
+        near: Option<String>,
+    },
+}
+
+fn existing_path(near: Option<&str>) -> String {
+    match near {
+        Some(near) => format!("type `{near}`, which exists, or the path of another file or folder"),
+        None => "type the path of a file or folder that exists".to_owned(),
+    }
 }

@@ -68,7 +68,7 @@ fn a_second_group() {
     told(str![[r#"
 $ kbr create api --kind Bar --group batch
 error: the project has one API group, `example.com`, and `batch.example.com` would be a second
- help: type `kbr edit --multigroup` first, or use the same `--group` as before
+ help: type `kbr edit --multigroup` first, or omit `--group`, as before
 "#]]);
 }
 

@@ -233,7 +233,7 @@ $ kbr manifests
 error: src/a.rs:2:3: `b.c` is not a webhook's name: it must be a domain name of at least three words; write lower-case letters, digits and `-` between dots, such as `vpod-v1.core.example.com`
 
 $ kbr manifests
-error: src/a.rs:2:3: `/X` is not a path of a webhook: each segment must be a DNS-1123 subdomain; type `/`, lower-case letters, digits, `-` and `.`, such as `/mutate-cronjobs`
+error: src/a.rs:2:3: `/X` is not a path of a webhook: each segment must be a DNS-1123 subdomain; type `/x`
 
 $ kbr manifests
 error: src/a.rs:2:3: the selector `app>3` is not understood: `app>3` is a comparison, which only selectors of nodes can have; write it like `objectSelector="app=web,!legacy,tier in (front,back)"`

@@ -43,7 +43,7 @@ fn an_unknown_type() {
     told(str![[r#"
 $ kbr create policy --kind Bar --validating
 error: `example.com/v1alpha1 Bar` is not in PROJECT
- help: type `kbr create api --version v1alpha1 --kind Bar` first
+ help: PROJECT has `--version v1alpha1 --kind Foo`; type `kbr create api --version v1alpha1 --kind Bar` first
 
 $ kbr create policy --kind Foo --version v2 --validating
 error: `example.com/v2 Foo` is not in PROJECT
@@ -51,7 +51,7 @@ error: `example.com/v2 Foo` is not in PROJECT
 
 $ kbr create policy --kind Pod --validating
 error: `example.com/v1alpha1 Pod` is not in PROJECT
- help: type `kbr create api --version v1alpha1 --kind Pod` first, or type `--group core --version v1` for Kubernetes' own
+ help: PROJECT has `--version v1alpha1 --kind Foo`; type `kbr create api --version v1alpha1 --kind Pod` first, or type `--group core --version v1` for Kubernetes' own
 
 $ kbr create policy --group core --version v2 --kind Pod --validating
 error: kbr knows `Pod` of Kubernetes' `core` only in `v1`
@@ -59,11 +59,11 @@ error: kbr knows `Pod` of Kubernetes' `core` only in `v1`
 
 $ kbr create policy --group core --version v1 --kind Pood --validating
 error: `core.example.com/v1 Pood` is not in PROJECT
- help: type `kbr create api --version v1 --kind Pood` first, or name one of Kubernetes' own after `--kind`: ConfigMap, PersistentVolumeClaim, Pod, Secret, Service, ServiceAccount, LimitRange, ReplicationController, ResourceQuota, Namespace, Node, PersistentVolume
+ help: PROJECT has `--version v1alpha1 --kind Foo`; type `kbr create api --version v1 --kind Pood` first, or name one of Kubernetes' own after `--kind`: ConfigMap, PersistentVolumeClaim, Pod, Secret, Service, ServiceAccount, LimitRange, ReplicationController, ResourceQuota, Namespace, Node, PersistentVolume
 
 $ kbr create policy --group cert-manager.io --version v1 --kind Issuer --validating
 error: `cert-manager.io.example.com/v1 Issuer` is not in PROJECT
- help: type `kbr create api --version v1 --kind Issuer` first
+ help: PROJECT has `--version v1alpha1 --kind Foo`; type `kbr create api --version v1 --kind Issuer` first
 "#]]);
 }
 

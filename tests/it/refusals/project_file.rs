@@ -241,7 +241,7 @@ fn a_project_file_with_wrong_keys_or_values() {
         "\nleaderElectionId: ",
         "\nleaderElectionId: A_",
         "`A_sandbox-leader-election` is not a name of a Lease: it must be a DNS-1123 subdomain; \
-         type lower-case letters, digits, `-` and `.`, such as `my-operator-leader-election` \
+         type `a-sandbox-leader-election` \
          at line 3 column 1",
     );
     refuse(

@@ -165,7 +165,7 @@ error: `batc.example.com/v1 Foo` is not in PROJECT
 
 $ kbr create webhook --kind Bar --defaulting --version v1
 error: `example.com/v1 Bar` is not in PROJECT
- help: type `kbr create api --group batch --version v1 --kind Bar` first
+ help: PROJECT has `--group batch --version v1 --kind Foo`, `--group batch --version v2 --kind Foo`; type `kbr create api --group batch --version v1 --kind Bar` first
 "#]]);
 }
 
@@ -264,7 +264,7 @@ error: the conversion of `example.com/v1alpha1 Foo` needs a spoke
 
 $ kbr create webhook --kind Foo --conversion --spoke v3
 error: `example.com/v3 Foo` is not in PROJECT, so it cannot be a spoke
- help: type `kbr create api --version v3 --kind Foo` first
+ help: type `--spoke v2`, or `kbr create api --version v3 --kind Foo` first
 
 $ kbr create webhook --kind Foo --conversion --spoke v2 --spoke v2
 error: the spoke `v2` is listed twice
@@ -289,7 +289,7 @@ error: `example.com/v3 Foo` is not in PROJECT, so it cannot be a spoke
  help: add `--force` to overwrite its files, or omit it
 
 $ kbr create webhook --kind Foo --conversion --spoke=3
-error: invalid value '3' for '--spoke <VERSION>': `3` is not an API version; type `v` and a number, optionally followed by `alpha` or `beta` and a number, such as `v1` or `v1beta2`
+error: invalid value '3' for '--spoke <VERSION>': `3` is not an API version; type `v3`
 "#]]);
 }
 
@@ -342,10 +342,10 @@ fn invalid_paths() {
         .success();
     told(str![[r#"
 $ kbr create webhook --kind Foo --defaulting --defaulting-path=a
-error: invalid value 'a' for '--defaulting-path <PATH>': `a` is not a path of a webhook: each segment must be a DNS-1123 subdomain; type `/`, lower-case letters, digits, `-` and `.`, such as `/mutate-cronjobs`
+error: invalid value 'a' for '--defaulting-path <PATH>': `a` is not a path of a webhook: each segment must be a DNS-1123 subdomain; type `/a`
 
 $ kbr create webhook --kind Foo --programmatic-validation --validation-path=a
-error: invalid value 'a' for '--validation-path <PATH>': `a` is not a path of a webhook: each segment must be a DNS-1123 subdomain; type `/`, lower-case letters, digits, `-` and `.`, such as `/mutate-cronjobs`
+error: invalid value 'a' for '--validation-path <PATH>': `a` is not a path of a webhook: each segment must be a DNS-1123 subdomain; type `/a`
 
 $ kbr create webhook --kind Foo --defaulting --defaulting-path=/
 error: invalid value '/' for '--defaulting-path <PATH>': `/` is not a path of a webhook: each segment must be a DNS-1123 subdomain; type `/`, lower-case letters, digits, `-` and `.`, such as `/mutate-cronjobs`
@@ -354,28 +354,28 @@ $ kbr create webhook --kind Foo --programmatic-validation --validation-path=/
 error: invalid value '/' for '--validation-path <PATH>': `/` is not a path of a webhook: each segment must be a DNS-1123 subdomain; type `/`, lower-case letters, digits, `-` and `.`, such as `/mutate-cronjobs`
 
 $ kbr create webhook --kind Foo --defaulting --defaulting-path=/a/
-error: invalid value '/a/' for '--defaulting-path <PATH>': `/a/` is not a path of a webhook: each segment must be a DNS-1123 subdomain; type `/`, lower-case letters, digits, `-` and `.`, such as `/mutate-cronjobs`
+error: invalid value '/a/' for '--defaulting-path <PATH>': `/a/` is not a path of a webhook: each segment must be a DNS-1123 subdomain; type `/a`
 
 $ kbr create webhook --kind Foo --programmatic-validation --validation-path=/a/
-error: invalid value '/a/' for '--validation-path <PATH>': `/a/` is not a path of a webhook: each segment must be a DNS-1123 subdomain; type `/`, lower-case letters, digits, `-` and `.`, such as `/mutate-cronjobs`
+error: invalid value '/a/' for '--validation-path <PATH>': `/a/` is not a path of a webhook: each segment must be a DNS-1123 subdomain; type `/a`
 
 $ kbr create webhook --kind Foo --defaulting --defaulting-path=//a
-error: invalid value '//a' for '--defaulting-path <PATH>': `//a` is not a path of a webhook: each segment must be a DNS-1123 subdomain; type `/`, lower-case letters, digits, `-` and `.`, such as `/mutate-cronjobs`
+error: invalid value '//a' for '--defaulting-path <PATH>': `//a` is not a path of a webhook: each segment must be a DNS-1123 subdomain; type `/a`
 
 $ kbr create webhook --kind Foo --programmatic-validation --validation-path=//a
-error: invalid value '//a' for '--validation-path <PATH>': `//a` is not a path of a webhook: each segment must be a DNS-1123 subdomain; type `/`, lower-case letters, digits, `-` and `.`, such as `/mutate-cronjobs`
+error: invalid value '//a' for '--validation-path <PATH>': `//a` is not a path of a webhook: each segment must be a DNS-1123 subdomain; type `/a`
 
 $ kbr create webhook --kind Foo --defaulting --defaulting-path=/A
-error: invalid value '/A' for '--defaulting-path <PATH>': `/A` is not a path of a webhook: each segment must be a DNS-1123 subdomain; type `/`, lower-case letters, digits, `-` and `.`, such as `/mutate-cronjobs`
+error: invalid value '/A' for '--defaulting-path <PATH>': `/A` is not a path of a webhook: each segment must be a DNS-1123 subdomain; type `/a`
 
 $ kbr create webhook --kind Foo --programmatic-validation --validation-path=/A
-error: invalid value '/A' for '--validation-path <PATH>': `/A` is not a path of a webhook: each segment must be a DNS-1123 subdomain; type `/`, lower-case letters, digits, `-` and `.`, such as `/mutate-cronjobs`
+error: invalid value '/A' for '--validation-path <PATH>': `/A` is not a path of a webhook: each segment must be a DNS-1123 subdomain; type `/a`
 
 $ kbr create webhook --kind Foo --defaulting --defaulting-path=/a_b
-error: invalid value '/a_b' for '--defaulting-path <PATH>': `/a_b` is not a path of a webhook: each segment must be a DNS-1123 subdomain; type `/`, lower-case letters, digits, `-` and `.`, such as `/mutate-cronjobs`
+error: invalid value '/a_b' for '--defaulting-path <PATH>': `/a_b` is not a path of a webhook: each segment must be a DNS-1123 subdomain; type `/a-b`
 
 $ kbr create webhook --kind Foo --programmatic-validation --validation-path=/a_b
-error: invalid value '/a_b' for '--validation-path <PATH>': `/a_b` is not a path of a webhook: each segment must be a DNS-1123 subdomain; type `/`, lower-case letters, digits, `-` and `.`, such as `/mutate-cronjobs`
+error: invalid value '/a_b' for '--validation-path <PATH>': `/a_b` is not a path of a webhook: each segment must be a DNS-1123 subdomain; type `/a-b`
 
 $ kbr create webhook --kind Foo --defaulting --defaulting-path=/a?b
 error: invalid value '/a?b' for '--defaulting-path <PATH>': `/a?b` is not a path of a webhook: each segment must be a DNS-1123 subdomain; type `/`, lower-case letters, digits, `-` and `.`, such as `/mutate-cronjobs`
@@ -533,7 +533,7 @@ error: `example.com/v1 Pod` conflicts with `core/v1 Pod`: both need the same fil
 
 $ kbr create api --group example --kind Pod --version v1 --resource=false
 error: `example.example.com/v1 Pod` is not in PROJECT
- help: omit `--resource=false` to create the type
+ help: omit `--resource=false` to create the type, or type `--group core --version v1` for Kubernetes' own
 "#]]);
 }
 

@@ -24,10 +24,10 @@ fn a_bad_domain() {
         .success();
     told(str![[r#"
 $ kbr init --domain=Example.com
-error: invalid value 'Example.com' for '--domain <DOMAIN>': `Example.com` is not a domain: it must be a DNS-1123 subdomain; type lower-case letters, digits, `-` and `.`, such as `example.com`
+error: invalid value 'Example.com' for '--domain <DOMAIN>': `Example.com` is not a domain: it must be a DNS-1123 subdomain; type `example.com`
 
 $ kbr init --domain=foo_bar
-error: invalid value 'foo_bar' for '--domain <DOMAIN>': `foo_bar` is not a domain: it must be a DNS-1123 subdomain; type lower-case letters, digits, `-` and `.`, such as `example.com`
+error: invalid value 'foo_bar' for '--domain <DOMAIN>': `foo_bar` is not a domain: it must be a DNS-1123 subdomain; type `foo-bar`
 
 $ kbr init --domain=a..b
 error: invalid value 'a..b' for '--domain <DOMAIN>': `a..b` is not a domain: it must be a DNS-1123 subdomain; type lower-case letters, digits, `-` and `.`, such as `example.com`
@@ -73,19 +73,19 @@ fn a_project_name_that_is_not_a_label() {
         .success();
     told(str![[r#"
 $ kbr init --domain example.com --project-name=My-Operator
-error: invalid value 'My-Operator' for '--project-name <NAME>': `My-Operator` is not a project name: it must be a DNS-1123 label; type lower-case letters, digits and `-` after `--project-name`, such as `my-operator`
+error: invalid value 'My-Operator' for '--project-name <NAME>': `My-Operator` is not a project name: it must be a DNS-1123 label; type `my-operator`
 
 $ kbr init --domain example.com --project-name=my_operator
-error: invalid value 'my_operator' for '--project-name <NAME>': `my_operator` is not a project name: it must be a DNS-1123 label; type lower-case letters, digits and `-` after `--project-name`, such as `my-operator`
+error: invalid value 'my_operator' for '--project-name <NAME>': `my_operator` is not a project name: it must be a DNS-1123 label; type `my-operator`
 
 $ kbr init --domain example.com --project-name=a.b
-error: invalid value 'a.b' for '--project-name <NAME>': `a.b` is not a project name: it must be a DNS-1123 label; type lower-case letters, digits and `-` after `--project-name`, such as `my-operator`
+error: invalid value 'a.b' for '--project-name <NAME>': `a.b` is not a project name: it must be a DNS-1123 label; type `a-b`
 
 $ kbr init --domain example.com --project-name=-a
-error: invalid value '-a' for '--project-name <NAME>': `-a` is not a project name: it must be a DNS-1123 label; type lower-case letters, digits and `-` after `--project-name`, such as `my-operator`
+error: invalid value '-a' for '--project-name <NAME>': `-a` is not a project name: it must be a DNS-1123 label; type `a`
 
 $ kbr init --domain example.com --project-name=a-
-error: invalid value 'a-' for '--project-name <NAME>': `a-` is not a project name: it must be a DNS-1123 label; type lower-case letters, digits and `-` after `--project-name`, such as `my-operator`
+error: invalid value 'a-' for '--project-name <NAME>': `a-` is not a project name: it must be a DNS-1123 label; type `a`
 
 $ kbr init --domain example.com --project-name=../a
 error: invalid value '../a' for '--project-name <NAME>': `../a` is not a project name: it must be a DNS-1123 label; type lower-case letters, digits and `-` after `--project-name`, such as `my-operator`
@@ -233,7 +233,7 @@ $ kbr init --project-name sandbox --domain example.com --owner
 error: invalid value '  ' for '--owner <OWNER>': `  ` is not a copyright holder; type one line of text after `--owner`, such as `The CronJob authors`
 
 $ kbr init --project-name sandbox --domain example.com --owner  a
-error: invalid value ' a' for '--owner <OWNER>': ` a` is not a copyright holder; type one line of text after `--owner`, such as `The CronJob authors`
+error: invalid value ' a' for '--owner <OWNER>': ` a` is not a copyright holder; type `a`
 
 $ kbr init --project-name sandbox --domain example.com --owner a
 b
@@ -264,10 +264,10 @@ fn a_repository_that_is_not_a_url() {
     sandbox.kbr(line).success();
     told(str![[r#"
 $ kbr init --domain example.com --repo=tutorial.kubebuilder.io/project
-error: invalid value 'tutorial.kubebuilder.io/project' for '--repo <URL>': `tutorial.kubebuilder.io/project` is not a repository URL; omit `--repo`, since no module path is needed, or type a URL, such as `https://github.com/example/operator`
+error: invalid value 'tutorial.kubebuilder.io/project' for '--repo <URL>': `tutorial.kubebuilder.io/project` is not a repository URL; omit `--repo`, since no module path is needed, or type a URL, such as `https://tutorial.kubebuilder.io/project`
 
 $ kbr init --domain example.com --repo=github.com/a/b
-error: invalid value 'github.com/a/b' for '--repo <URL>': `github.com/a/b` is not a repository URL; omit `--repo`, since no module path is needed, or type a URL, such as `https://github.com/example/operator`
+error: invalid value 'github.com/a/b' for '--repo <URL>': `github.com/a/b` is not a repository URL; omit `--repo`, since no module path is needed, or type a URL, such as `https://github.com/a/b`
 
 $ kbr init --domain example.com --repo=ftp://a.b/c
 error: invalid value 'ftp://a.b/c' for '--repo <URL>': `ftp://a.b/c` is not a repository URL; type a URL after `--repo`, such as `https://github.com/example/operator`
@@ -302,13 +302,13 @@ fn a_bad_group() {
     sandbox.kbr("create api --kind Foo --group batch").success();
     told(str![[r#"
 $ kbr create api --kind Foo --group=Batch
-error: invalid value 'Batch' for '--group <GROUP>': `Batch` is not an API group: it must be a DNS-1123 subdomain; type lower-case letters, digits, `-` and `.`, such as `batch`, or omit `--group` to use the domain itself
+error: invalid value 'Batch' for '--group <GROUP>': `Batch` is not an API group: it must be a DNS-1123 subdomain; type `batch`
 
 $ kbr create api --kind Foo --group=a/b
 error: invalid value 'a/b' for '--group <GROUP>': `a/b` is not an API group: it must be a DNS-1123 subdomain; type lower-case letters, digits, `-` and `.`, such as `batch`, or omit `--group` to use the domain itself
 
 $ kbr create api --kind Foo --group=a_b
-error: invalid value 'a_b' for '--group <GROUP>': `a_b` is not an API group: it must be a DNS-1123 subdomain; type lower-case letters, digits, `-` and `.`, such as `batch`, or omit `--group` to use the domain itself
+error: invalid value 'a_b' for '--group <GROUP>': `a_b` is not an API group: it must be a DNS-1123 subdomain; type `a-b`
 
 $ kbr create api --kind Foo --group=..
 error: invalid value '..' for '--group <GROUP>': `..` is not an API group: it must be a DNS-1123 subdomain; type lower-case letters, digits, `-` and `.`, such as `batch`, or omit `--group` to use the domain itself
@@ -334,7 +334,7 @@ fn a_bad_version() {
         .success();
     told(str![[r#"
 $ kbr create api --kind Foo --version=1
-error: invalid value '1' for '--version <VERSION>': `1` is not an API version; type `v` and a number, optionally followed by `alpha` or `beta` and a number, such as `v1` or `v1beta2`
+error: invalid value '1' for '--version <VERSION>': `1` is not an API version; type `v1`
 
 $ kbr create api --kind Foo --version=v
 error: invalid value 'v' for '--version <VERSION>': `v` is not an API version; type `v` and a number, optionally followed by `alpha` or `beta` and a number, such as `v1` or `v1beta2`
@@ -346,13 +346,13 @@ $ kbr create api --kind Foo --version=v1.2
 error: invalid value 'v1.2' for '--version <VERSION>': `v1.2` is not an API version; type `v` and a number, optionally followed by `alpha` or `beta` and a number, such as `v1` or `v1beta2`
 
 $ kbr create api --kind Foo --version=V1
-error: invalid value 'V1' for '--version <VERSION>': `V1` is not an API version; type `v` and a number, optionally followed by `alpha` or `beta` and a number, such as `v1` or `v1beta2`
+error: invalid value 'V1' for '--version <VERSION>': `V1` is not an API version; type `v1`
 
 $ kbr create api --kind Foo --version=v1gamma1
 error: invalid value 'v1gamma1' for '--version <VERSION>': `v1gamma1` is not an API version; type `v` and a number, optionally followed by `alpha` or `beta` and a number, such as `v1` or `v1beta2`
 
 $ kbr create api --kind Foo --version=v1alpha
-error: invalid value 'v1alpha' for '--version <VERSION>': `v1alpha` is not an API version; type `v` and a number, optionally followed by `alpha` or `beta` and a number, such as `v1` or `v1beta2`
+error: invalid value 'v1alpha' for '--version <VERSION>': `v1alpha` is not an API version; type `v1alpha1`
 
 $ kbr create api --kind Foo --version=latest
 error: invalid value 'latest' for '--version <VERSION>': `latest` is not an API version; type `v` and a number, optionally followed by `alpha` or `beta` and a number, such as `v1` or `v1beta2`
@@ -374,13 +374,13 @@ fn a_kind_that_is_not_upper_camel_case() {
     sandbox.kbr("create api --kind CronJob").success();
     told(str![[r#"
 $ kbr create api --kind=cronJob
-error: invalid value 'cronJob' for '--kind <KIND>': `cronJob` is not a kind: it must be upper camel case, of at most 59 letters and digits; type a name such as `CronJob`
+error: invalid value 'cronJob' for '--kind <KIND>': `cronJob` is not a kind: it must be upper camel case, of at most 59 letters and digits; type `CronJob`
 
 $ kbr create api --kind=Cron-Job
-error: invalid value 'Cron-Job' for '--kind <KIND>': `Cron-Job` is not a kind: it must be upper camel case, of at most 59 letters and digits; type a name such as `CronJob`
+error: invalid value 'Cron-Job' for '--kind <KIND>': `Cron-Job` is not a kind: it must be upper camel case, of at most 59 letters and digits; type `CronJob`
 
 $ kbr create api --kind=Cron_Job
-error: invalid value 'Cron_Job' for '--kind <KIND>': `Cron_Job` is not a kind: it must be upper camel case, of at most 59 letters and digits; type a name such as `CronJob`
+error: invalid value 'Cron_Job' for '--kind <KIND>': `Cron_Job` is not a kind: it must be upper camel case, of at most 59 letters and digits; type `CronJob`
 
 $ kbr create api --kind=2Foo
 error: invalid value '2Foo' for '--kind <KIND>': `2Foo` is not a kind: it must be upper camel case, of at most 59 letters and digits; type a name such as `CronJob`
@@ -473,16 +473,16 @@ fn a_bad_plural() {
         .success();
     told(str![[r#"
 $ kbr create api --kind Foo --plural=Foos
-error: invalid value 'Foos' for '--plural <PLURAL>': `Foos` is not a resource name: it must be a DNS-1035 label; type lower-case letters, digits and `-` after `--plural`, beginning with a letter, such as `cronjobs`
+error: invalid value 'Foos' for '--plural <PLURAL>': `Foos` is not a resource name: it must be a DNS-1035 label; type `foos`
 
 $ kbr create api --kind Foo --plural=2foos
 error: invalid value '2foos' for '--plural <PLURAL>': `2foos` is not a resource name: it must be a DNS-1035 label; type lower-case letters, digits and `-` after `--plural`, beginning with a letter, such as `cronjobs`
 
 $ kbr create api --kind Foo --plural=foo_s
-error: invalid value 'foo_s' for '--plural <PLURAL>': `foo_s` is not a resource name: it must be a DNS-1035 label; type lower-case letters, digits and `-` after `--plural`, beginning with a letter, such as `cronjobs`
+error: invalid value 'foo_s' for '--plural <PLURAL>': `foo_s` is not a resource name: it must be a DNS-1035 label; type `foos`
 
 $ kbr create api --kind Foo --plural=foo.s
-error: invalid value 'foo.s' for '--plural <PLURAL>': `foo.s` is not a resource name: it must be a DNS-1035 label; type lower-case letters, digits and `-` after `--plural`, beginning with a letter, such as `cronjobs`
+error: invalid value 'foo.s' for '--plural <PLURAL>': `foo.s` is not a resource name: it must be a DNS-1035 label; type `foos`
 
 $ kbr create api --kind Foo --plural=../foos
 error: invalid value '../foos' for '--plural <PLURAL>': `../foos` is not a resource name: it must be a DNS-1035 label; type lower-case letters, digits and `-` after `--plural`, beginning with a letter, such as `cronjobs`
@@ -577,7 +577,7 @@ fn a_bad_image() {
     refused_args(&sandbox, &["create", "api", "--kind", "Foo", "--image="], 2);
     told(str![[r#"
 $ kbr create api --kind Foo --image=Memcached
-error: invalid value 'Memcached' for '--image <IMAGE>': `Memcached` is not an image reference; type it as for `docker pull`, such as `memcached:1.6.26-alpine` or `registry.example.com/team/app@sha256:…`
+error: invalid value 'Memcached' for '--image <IMAGE>': `Memcached` is not an image reference; type `memcached`
 
 $ kbr create api --kind Foo --image=memcached:
 error: invalid value 'memcached:' for '--image <IMAGE>': `memcached:` is not an image reference; type it as for `docker pull`, such as `memcached:1.6.26-alpine` or `registry.example.com/team/app@sha256:…`
