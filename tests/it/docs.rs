@@ -44,13 +44,194 @@ fn scaffolding() -> String {
     steps.join("\n") + "\n"
 }
 
+/// The three commands of README, whose controller is shown below them.
 #[test]
-fn the_quick_start_is_the_steps_of_the_golden() {
+fn the_commands_of_the_readme_are_the_steps_of_foo() {
     let readme = read("README.md");
+    let mut steps = steps("foo");
+    steps.retain(|step| step.starts_with("kbr "));
+    let block = steps.join("\n") + "\n";
     assert!(
-        blocks(&readme).contains(&scaffolding().as_str()),
-        "README.md has no block\n{}",
-        scaffolding()
+        blocks(&readme).contains(&block.as_str()),
+        "README.md has no block\n{block}"
+    );
+}
+
+/// Read in two minutes.
+#[test]
+fn the_readme_is_short() {
+    let readme = read("README.md");
+    assert!(readme.lines().count() <= 120, "{}", readme.lines().count());
+    let prose: String = readme.split("```").step_by(2).collect();
+    let count = prose.split_whitespace().count();
+    assert!(count <= 800, "{count} words");
+}
+
+/// Each part between `// …` is in the file that the text above it links to.
+#[test]
+fn the_controller_of_the_readme_is_that_of_a_golden() {
+    let readme = read("README.md");
+    let (text, code) = readme.split_once("```rust\n").expect("a block");
+    let code = code.split("```").next().expect("its end");
+    let path = links(text).pop().expect("a link");
+    let source = read(&path);
+    assert!(
+        (20..=36).contains(&code.lines().count()),
+        "{}",
+        code.lines().count()
+    );
+    let is_left_out = |line: &&str| line.trim() == "// …";
+    let mut part = String::new();
+    for line in code.lines().chain(["// …"]) {
+        if !is_left_out(&line) {
+            part += line;
+            part.push('\n');
+            continue;
+        }
+        assert!(
+            source.contains(part.trim_start_matches('\n')),
+            "{path} does not have\n{part}"
+        );
+        part.clear();
+    }
+}
+
+/// The string literals of a function.
+fn literals(path: &str, function: &str) -> Vec<String> {
+    let source = read(path);
+    let body = source.split(&format!("fn {function}()")).nth(1);
+    let body = body.expect("a function").split("\n}\n").next();
+    let mut rest = body.expect("its end");
+    let mut found = Vec::new();
+    while let Some(begin) = rest.find('"') {
+        let text = &rest[begin..];
+        let is_end = |(at, _): &(usize, &str)| *at > 0 && !text[..*at].ends_with('\\');
+        let (end, _) = text.match_indices('"').find(is_end).expect("an end");
+        let literal: syn::LitStr = syn::parse_str(&text[..=end]).expect("a literal");
+        found.push(literal.value());
+        rest = &text[end + 1..];
+    }
+    found
+}
+
+/// The version that `kbr version` prints after a word.
+fn printed_version(word: &str) -> String {
+    let versions = Sandbox::new().kbr("version").success().stdout;
+    let version = versions
+        .split(&format!("{word} "))
+        .nth(1)
+        .expect("a version");
+    let is_part = |c: &char| c.is_ascii_digit() || *c == '.';
+    version.chars().take_while(is_part).collect()
+}
+
+/// Without the patch.
+fn minor(version: &str) -> &str {
+    version.rsplit_once('.').expect("a version").0
+}
+
+/// A test of the golden `manager` expects exactly this text.
+#[test]
+fn the_missing_permission_of_the_readme_is_what_a_test_expects() {
+    let function = "a_forbidden_request_ends_the_test_run_and_the_missing_marker_is_shown";
+    let expected = literals("testdata/manager.overlay/tests/it/operator.rs", function);
+    let manager = "system:serviceaccount:manager-system:manager-controller-manager";
+    let support = read("testdata/manager.overlay/tests/it/support.rs");
+    assert!(support.contains(&format!("MANAGER: &str = \"{manager}\"")));
+    let expected = expected
+        .iter()
+        .find(|it| it.starts_with("error: "))
+        .expect("the message");
+    let expected = expected.replace("{MANAGER}", manager);
+    assert!(
+        blocks(&read("README.md")).contains(&expected.as_str()),
+        "{expected}"
+    );
+}
+
+/// A test of the golden `manager` expects these parts of the report.
+#[test]
+fn the_crash_report_of_the_readme_is_what_a_test_expects() {
+    let parts = literals(
+        "testdata/manager.overlay/tests/planted.rs",
+        "a_child_with_a_generated_name",
+    );
+    let readme = read("README.md");
+    let report = blocks(&readme)
+        .into_iter()
+        .find(|block| block.starts_with("scenario: "));
+    let report = report.expect("a report");
+    for part in parts
+        .iter()
+        .filter(|part| part.contains(' ') && !part.starts_with("connection"))
+    {
+        assert!(report.contains(part.as_str()), "README.md has no {part}");
+    }
+}
+
+/// Figures without these are claims.
+#[test]
+fn the_figures_of_the_readme_say_when_where_and_of_what() {
+    let readme = read("README.md");
+    let section = readme.split("\n## Beside Go\n").nth(1).expect("a section");
+    let section = section.split("\n## ").next().expect("its end");
+    let kube = printed_version("kube");
+    let rust = read("testdata/cronjob/Dockerfile");
+    let rust = rust.split("rust:").nth(1).expect("an image");
+    let rust: String = rust
+        .chars()
+        .take_while(|c| c.is_ascii_digit() || *c == '.')
+        .collect();
+    for word in [
+        "Measured on 20",
+        "two cores",
+        "24 GiB",
+        "controller-runtime 0.",
+        "Go 1.",
+        "API server 1.",
+        &format!("kube {}", minor(&kube)),
+        &format!("Rust {rust}"),
+        "`tests/tools/measure-cronjob GO_OPERATOR`",
+        "`tests/tools/measure-scale GO_OPERATOR`",
+    ] {
+        assert!(section.contains(word), "{word}");
+    }
+    let rows = section.lines().filter(|line| line.starts_with("| "));
+    for row in rows.skip(1) {
+        let cells: Vec<&str> = row.split('|').map(str::trim).collect();
+        assert_eq!(cells.len(), 5, "{row}");
+        let is_figure = |cell: &str| cell.starts_with(|c: char| c.is_ascii_digit());
+        assert!(is_figure(cells[2]) && is_figure(cells[3]), "{row}");
+    }
+}
+
+/// The versions in the section `Status`.
+#[test]
+fn the_status_names_the_versions_that_are_tested() {
+    let readme = read("README.md");
+    let status = readme.split("\n## Status\n").nth(1).expect("a section");
+    let status = status.split("\n## ").next().expect("its end");
+    let manifest: toml::Table = read("Cargo.toml").parse().expect("TOML");
+    let oldest = manifest["package"]["rust-version"]
+        .as_str()
+        .expect("a version");
+    let (kube, newest) = (printed_version("kube"), printed_version("(Kubernetes"));
+    for word in [
+        format!("kube {}", minor(&kube)),
+        format!("Rust {oldest}"),
+        format!("and {newest}"),
+        "crates.io".to_owned(),
+        "kbr update".to_owned(),
+        "third_party".to_owned(),
+        "Apache".to_owned(),
+    ] {
+        assert!(status.contains(&word), "{word}");
+    }
+    assert!((5..=8).contains(&status.trim().lines().count()), "{status}");
+    let emitted = read("templates/init/README.md.hbs");
+    assert!(
+        emitted.contains(&format!("1.36 and {newest}")),
+        "the emitted prerequisites"
     );
 }
 
@@ -77,17 +258,6 @@ fn the_tutorials_say_how_their_goldens_were_made() {
             "testdata/{golden}/README.md has no block\n{made}"
         );
     }
-}
-
-/// The golden's own tests run it.
-#[test]
-fn the_example_is_that_of_the_tutorial() {
-    let tutorial = read("testdata/cronjob/README.md");
-    let mut examples = blocks(&tutorial).into_iter();
-    let example = examples
-        .find(|block| block.starts_with("$ "))
-        .expect("an example");
-    assert!(blocks(&read("README.md")).contains(&example), "{example}");
 }
 
 #[test]
@@ -384,9 +554,8 @@ fn help_prints_each_chapter_and_the_readme_lists_it() {
     assert_eq!(sorted, files);
     for topic in topics {
         let chapter = guide(&topic);
-        let title = chapter.lines().next().expect("a title").replace("# ", "");
-        let row = format!("| `{topic}` | [{title}](src/guide/{topic}.md) |");
-        assert!(readme.contains(&row), "README.md has no {row}");
+        let link = format!("[{topic}](src/guide/{topic}.md)");
+        assert!(readme.contains(&link), "README.md has no {link}");
         let printed = sandbox.kbr(&format!("help {topic}")).success().stdout;
         let text = chapter.split("\n[").next().expect("a text");
         assert!(printed.starts_with(text.trim_end()), "{printed}");

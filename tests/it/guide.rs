@@ -149,17 +149,17 @@ fn the_commands_of_each_chapter_work() {
 }
 
 #[test]
-fn the_session_of_the_readme_is_a_real_one() {
+fn the_session_of_the_guide_is_a_real_one() {
     let printed = run(
         &Sandbox::new(),
         &format!("{REPOSITORY}/tests/tools/session"),
     );
     let printed = printed.success().stdout;
-    let readme = read("README.md");
-    let is_shown = fenced(&readme).contains(&("console", printed.as_str()));
+    let chapter = guide("commands");
+    let is_shown = fenced(&chapter).contains(&("text", printed.as_str()));
     assert!(
         is_shown,
-        "README.md does not have the output of tests/tools/session:\n{printed}"
+        "commands.md does not have the output of tests/tools/session:\n{printed}"
     );
 }
 

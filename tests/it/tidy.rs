@@ -197,7 +197,7 @@ fn imports_point_down_the_flow() {
         ("chart", &PACKAGE),
         ("bundle", &PACKAGE),
         ("apply", &["error", "plan", "project", "rendered", "tree"]),
-        ("cli", &["envtest", "guide", "names", "project"]),
+        ("cli", &["envtest", "error", "guide", "names", "project"]),
         ("completion", &["cli", "envtest", "lock"]),
         ("toolchain", &["cli", "error", "project"]),
         ("report", &["cli", "error", "layout", "names", "plan"]),
