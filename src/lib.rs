@@ -122,8 +122,8 @@
 //!
 //! Each webhook of a project is a file of its own for each kind, version and type, so adding another one
 //! later touches none of the user's code. `testdata/` contains whole projects, regenerated, compiled and
-//! tested by `tests/it/golden.rs`; `testdata/cronjob` is the one to read, and the only one with its
-//! copies of both crates.
+//! tested by `tests/it/golden.rs`; `testdata/cronjob` is the one to read; the others have a
+//! link to its copies of both crates.
 //!
 //! # The reader of Rust
 //!

@@ -30,13 +30,10 @@ impl<'a> Deployed<'a> {
         let _ = std::fs::remove_dir_all(&folder);
         std::fs::create_dir_all(&folder).expect("a folder");
         let testdata = Path::new(REPOSITORY).join("testdata");
-        // With their times, so that cargo compiles the vendored crates once for all projects.
-        for source in [
-            testdata.join(name).join("."),
-            testdata.join("cronjob/third_party"),
-        ] {
-            output(Command::new("cp").arg("-a").args([&source, &folder]));
-        }
+        // With the vendored crates, to which there is a link, and with their times, so that cargo compiles them once for
+        // all projects.
+        let source = testdata.join(name).join(".");
+        output(Command::new("cp").arg("-aL").args([&source, &folder]));
         let deployed = Self {
             cluster,
             name,

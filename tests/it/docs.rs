@@ -662,6 +662,25 @@ fn emitted_kustomizations_and_readmes_refer_to_what_exists() {
     }
 }
 
+/// The table says how much there is to read.
+#[test]
+fn the_table_of_the_goldens_counts_the_lines_of_their_files() {
+    let readme = read("testdata/README.md");
+    let table = readme.split("## Read one\n").nth(1).expect("a section");
+    let table = table.split("\n## ").next().expect("its text");
+    let mut counted = 0;
+    for row in table.lines().filter(|line| line.starts_with("| [")) {
+        let cells: Vec<&str> = row.split(" | ").collect();
+        let path = links(cells[1]).remove(0);
+        let text = read(&format!("testdata/{path}"));
+        let code = text.split("#[cfg(test)]\nmod tests").next();
+        let lines = code.expect("its code").lines().count();
+        assert_eq!(cells[2], lines.to_string(), "{path}");
+        counted += 1;
+    }
+    assert_eq!(counted, 6);
+}
+
 /// The test of each golden runs the example of its own README.
 #[test]
 fn the_examples_of_the_goldens_are_those_that_their_tests_run() {

@@ -11,11 +11,13 @@
 //! crashes of the same project: the commit that is checked out decides whose. `KBR_PROVE=all` makes all, and
 //! `KBR_PROVE=7` those of the seed 7.
 //!
-//! Only [`SHOWCASE`] is committed with its vendored crates, so that it builds as it is.
+//! Only [`SHOWCASE`] is committed with its vendored crates; the other goldens have a link to them, so that each of them
+//! builds as it is.
 
 use std::collections::BTreeMap;
 use std::fs;
 use std::io::Write;
+use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::LazyLock;
@@ -29,8 +31,11 @@ use crate::support::{
 /// The golden that is committed with its vendored crates.
 pub const SHOWCASE: &str = "cronjob";
 
-/// The folder that the other goldens are committed without.
+/// The folder of the vendored crates, which is a link to [`SHARED`] in the other goldens.
 const VENDORED: &str = "third_party";
+
+/// The vendored crates of [`SHOWCASE`], as a link in another golden leads to them.
+const SHARED: &str = "../cronjob/third_party";
 
 /// Every golden, by its folder under `testdata/`, which is its project's name as well.
 pub const GOLDENS: [&str; 10] = [
@@ -120,7 +125,9 @@ fn compare(name: &str) {
     let sandbox = Sandbox::new();
     regenerate(name, sandbox.path());
     if name != SHOWCASE {
-        fs::remove_dir_all(sandbox.path().join(VENDORED)).expect("the vendored crates are removed");
+        let vendored = sandbox.path().join(VENDORED);
+        fs::remove_dir_all(&vendored).expect("the vendored crates are removed");
+        symlink(SHARED, vendored).expect("a link to those of the showcase");
     }
     let golden = testdata(name);
     if std::env::var_os("KBR_OVERWRITE").is_some() {
@@ -141,7 +148,11 @@ fn compare(name: &str) {
 /// Copies a golden out of the repository, with the vendored crates.
 pub fn check_out(name: &str, folder: &Path) {
     copy(&testdata(name), folder);
-    copy(&testdata(SHOWCASE).join(VENDORED), &folder.join(VENDORED));
+    if name != SHOWCASE {
+        let vendored = folder.join(VENDORED);
+        fs::remove_file(&vendored).expect("the link is removed");
+        copy(&testdata(SHOWCASE).join(VENDORED), &vendored);
+    }
     share_runtime(folder);
 }
 

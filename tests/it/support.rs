@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fs;
+use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
@@ -401,11 +402,16 @@ pub fn names(folder: &Path) -> Vec<String> {
     names
 }
 
-/// Copies every file of `from` over `to`.
+/// Copies every file of `from` over `to`, and every link as a link.
 pub fn copy(from: &Path, to: &Path) {
     for (path, _) in tree(from).iter().filter(|(path, _)| !path.ends_with('/')) {
-        let destination = to.join(path);
+        let (source, destination) = (from.join(path), to.join(path));
         fs::create_dir_all(destination.parent().expect("a folder")).expect("the folder");
-        fs::copy(from.join(path), destination).expect("the copy");
+        if source.is_symlink() {
+            let target = fs::read_link(&source).expect("a link");
+            symlink(target, destination).expect("the link");
+        } else {
+            fs::copy(source, destination).expect("the copy");
+        }
     }
 }
