@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::path::Path;
+use std::process::Command;
 
 use comrak::nodes::NodeValue;
 
@@ -679,6 +680,51 @@ fn the_table_of_the_goldens_counts_the_lines_of_their_files() {
         counted += 1;
     }
     assert_eq!(counted, 6);
+}
+
+/// The attributes of a file of the repository that are set, according to git.
+fn attributes(path: &str) -> Vec<String> {
+    let mut git = Command::new("git");
+    git.current_dir(REPOSITORY)
+        .args(["check-attr", "--all", "--", path]);
+    let output = git.output().expect("git runs");
+    let text = String::from_utf8(output.stdout).expect("UTF-8");
+    let set = text.lines().filter_map(|line| line.strip_suffix(": set"));
+    set.filter_map(|line| Some(line.rsplit_once(": ")?.1.to_owned()))
+        .collect()
+}
+
+#[test]
+fn reviews_fold_generated_and_vendored_files_and_show_handwritten_ones() {
+    if !Path::new(REPOSITORY).join(".git").exists() {
+        return;
+    }
+    let [generated, vendored] = ["linguist-generated", "linguist-vendored"].map(str::to_owned);
+    for (path, is_generated, is_vendored) in [
+        ("Cargo.lock", true, false),
+        ("src/main.rs", false, false),
+        ("templates/kbr-runtime/src/lib.rs", false, false),
+        ("templates/project.lock", true, false),
+        (
+            "testdata/cronjob/src/controller/cronjob_controller.rs",
+            true,
+            false,
+        ),
+        (
+            "testdata/cronjob/third_party/kbr-runtime/src/lib.rs",
+            true,
+            true,
+        ),
+        ("testdata/foo.overlay/README.md", false, false),
+        ("testdata/foo.steps", false, false),
+        ("tests/data/crdgen/cronjob.json", true, false),
+        ("tests/data/scaffolds/steps", false, false),
+    ] {
+        assert!(Path::new(REPOSITORY).join(path).exists(), "{path}");
+        let set = attributes(path);
+        assert_eq!(set.contains(&generated), is_generated, "{path}: {set:?}");
+        assert_eq!(set.contains(&vendored), is_vendored, "{path}: {set:?}");
+    }
 }
 
 /// The test of each golden runs the example of its own README.
