@@ -598,6 +598,43 @@ fn the_changelog_begins_with_unreleased_changes() {
     assert_eq!(first, "## [Unreleased]");
 }
 
+/// The text below the heading of the changelog that starts with these words.
+fn changes(heading: &str) -> String {
+    let changelog = read("CHANGELOG.md");
+    let mut sections = changelog.split("\n## ").skip(1);
+    let section = sections.find(|section| section.starts_with(heading));
+    section
+        .unwrap_or_else(|| panic!("CHANGELOG.md has no {heading}"))
+        .to_owned()
+}
+
+#[test]
+fn an_unreleased_change_has_two_lines_at_most() {
+    for entry in changes("[Unreleased]").split("\n- ").skip(1) {
+        let entry = entry.split("\n\n").next().expect("its lines").trim_end();
+        assert!(entry.lines().count() <= 2, "{entry}");
+        for line in entry.lines() {
+            assert!(line.chars().count() <= 200, "{line}");
+        }
+    }
+}
+
+#[test]
+fn the_changes_of_a_version_fit_on_a_page() {
+    let version = env!("CARGO_PKG_VERSION");
+    let section = changes(&format!("[{version}] - "));
+    assert!(section.lines().count() <= 40, "{version}");
+}
+
+/// What a visitor would have to replace before a command works.
+#[test]
+fn no_document_names_a_repository_that_does_not_exist() {
+    for document in ["CHANGELOG", "CONTRIBUTING", "README", "SECURITY"] {
+        let text = read(&format!("{document}.md"));
+        assert!(!text.contains("OWNER/"), "{document}.md");
+    }
+}
+
 #[test]
 fn nothing_else_is_visible_in_the_root_folder() {
     let mut visible = names(Path::new(REPOSITORY));

@@ -552,14 +552,14 @@ fn a_project_of_each_release_becomes_a_fresh_one() {
     }
 }
 
-/// 0.1.0 is the scaffold before there were releases.
+/// 0.1.0 is the scaffold before there were releases. What is not released yet has no date.
 #[test]
 fn the_scaffold_of_each_release_is_kept() {
     let changelog = fs::read_to_string(Path::new(REPOSITORY).join("CHANGELOG.md"));
     let changelog = changelog.expect("a changelog");
     let released = changelog.lines().filter_map(|line| {
-        let (version, _date) = line.strip_prefix("## [")?.split_once("] - ")?;
-        Some(version.to_owned())
+        let (version, date) = line.strip_prefix("## [")?.split_once("] - ")?;
+        date.starts_with("20").then(|| version.to_owned())
     });
     let mut expected = vec!["0.1.0".to_owned()];
     expected.extend(released);
