@@ -72,6 +72,7 @@ mod dashboards;
 
 mod make;
 
+mod commit_subjects;
 mod docs;
 mod documents;
 mod guide;
