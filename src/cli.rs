@@ -156,7 +156,7 @@ pub enum Command {
     Version,
 }
 
-/// The commands that work on a project's files; the others refuse the options of [`parse::OF_PLANS`].
+/// The commands that work on a project's files; the others refuse the options that are only for these.
 const PLANNING: [&str; 11] = [
     "init",
     "create",

@@ -16,8 +16,8 @@
 //! Cargo.toml ──toolchain──▶ the same with a crate added or removed (types of other operators only)
 //! ```
 //!
-//! 1. [`cli`] parses the command line into values, and gives a hint for options that only kubebuilder has;
-//!    [`names`] parses names that must have a certain form.
+//! 1. [`cli`] parses the command line into values, and says what to type in place of words of other tools;
+//!    [`names`] parses names that must have a certain form, and guesses the one that was meant.
 //! 2. [`tree`] reads the folders that `kbr init` creates, [`project`] parses the PROJECT file into a model.
 //! 3. [`commands::init`], [`commands::create_api`], [`commands::create_webhook`],
 //!    [`commands::create_policy`], [`commands::delete`], [`commands::edit`], [`commands::rename`], [`commands::import_crd`], [`commands::manifests`] and
@@ -172,7 +172,7 @@
 //! # The guide
 //!
 //! [`guide`] has a Markdown file for each chapter: it is the manual for users, while this page is for contributors.
-//! `kbr help TOPIC` prints a chapter, and the pages of that module show them all. The chapters of `kbr-runtime`, for
+//! `kbr help TOPIC` prints a chapter, by its topic or by another word for it, and the pages of that module show them all. The chapters of `kbr-runtime`, for
 //! which its documentation has the pages, are printed as `kbr help runtime-…`. `tests/it/guide.rs` runs its commands
 //! and compiles its Rust.
 //!

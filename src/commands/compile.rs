@@ -43,7 +43,9 @@ impl Compiled {
         }
         let types = if has_types {
             let text = "the API types with cargo, which takes minutes the first time";
-            run.report.status("Compiling", text);
+            if !run.report.is_json() {
+                run.report.status("Compiling", text);
+            }
             let output = toolchain::crdgen(&run.root, color, run.mode != Mode::Apply);
             let printed = output.map_err(|error| types::explained(error, &tree))?;
             Types::of(&project, &printed, &tree)?

@@ -51,14 +51,15 @@ fn unknown_type(
 ) -> WebhookError {
     let (group, version, kind) = typed;
     let qualified = project.qualified_group(group);
-    let is_same = |api: &&Resource| api.kind == *kind;
-    let same = project.apis().filter(is_same);
-    let existing: Vec<String> = same
-        .map(|api| options(api.group.as_ref(), &api.version))
-        .collect();
+    let near = nearest(project.apis(), typed).into_iter();
+    let mut meant: Vec<&Resource> = near.filter(|api| is_accepted(api)).collect();
+    if let Some(first) = meant.first() {
+        let kind = first.kind.clone();
+        meant.retain(|api| api.kind == kind);
+    }
     if let Some(group) = group
         && let Some(core) = CoreType::of_kind(group, kind)
-        && existing.is_empty()
+        && project.apis().all(|api| api.kind != *kind)
     {
         return WebhookError::CoreVersion {
             group: core.group_name(),
@@ -73,13 +74,11 @@ fn unknown_type(
     };
     WebhookError::UnknownType {
         gvk: format!("{qualified}/{version} {kind}"),
-        existing,
-        meant: nearest(project.apis(), typed)
-            .into_iter()
-            .filter(|api| is_accepted(api))
-            .map(named)
-            .collect(),
-        others: project.apis().map(named).collect(),
+        are_meant: !meant.is_empty(),
+        types: match &meant[..] {
+            [] => project.apis().map(named).collect(),
+            meant => meant.iter().map(|api| named(api)).collect(),
+        },
         create: create_api(project, typed, version),
         kubernetes_own: kubernetes_own(group, version, kind, is_suitable),
     }

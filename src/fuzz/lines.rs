@@ -24,7 +24,7 @@ static WORDS: Words = Words::new(|| {
      --certificates·self-managed·cert-manager·\
      --owner·--namespaced·--kind·--to·--group·--version·--plural·--resource·--controller·\
      --force·--mutating·--validating·--defaulting·--programmatic-validation·--conversion·--spoke·--defaulting-path·\
-     --validation-path·--check·--dry-run·--diff·--output·--color·-C·json·text·always·never·\
+     --validation-path·--check·--dry-run·--diff·--verbose·--output·--color·-C·json·text·always·never·\
      auto·apache2·none·true·false·--resource=false·--controller=false·--namespaced=false·\
      --namespaced=true·--spoke=v1,v2·--·-··=·--=·--kind=·--help·-h·-V·--from-source·--index"
         .split('·')

@@ -495,10 +495,12 @@ fn links_lead_to_files_and_headings_that_exist() {
     .map(str::to_owned)
     .into();
     for folder in [
+        ".github",
         "src/guide",
         "templates/kbr-runtime",
         "templates/kbr-testing",
         "testdata",
+        "tests/tools",
     ] {
         let paths = tree(&root.join(folder)).into_keys();
         // What is in an overlay is checked in its golden.
@@ -717,6 +719,16 @@ fn the_table_of_the_goldens_counts_the_lines_of_their_files() {
         counted += 1;
     }
     assert_eq!(counted, 6);
+}
+
+#[test]
+fn each_tool_is_explained() {
+    let readme = read("tests/tools/README.md");
+    for name in names(&Path::new(REPOSITORY).join("tests/tools")) {
+        let is_named = [format!("`{name}`"), format!("tests/tools/{name}")];
+        let is_named = is_named.iter().any(|it| readme.contains(it));
+        assert!(is_named || name == "README.md", "{name}");
+    }
 }
 
 /// The attributes of a file of the repository that are set, according to git.

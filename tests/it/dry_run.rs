@@ -305,7 +305,7 @@ fn contradicting_options_are_refused() {
     let sandbox = Sandbox::with_project();
     let before = snapshot(sandbox.path());
     let usage = "\n\nUsage: kbr [OPTIONS] <COMMAND>\n\nFor more information, try '--help'.\n";
-    let only = "can only be used with 'init', 'create', 'delete', 'edit', 'rename', 'update', 'manifests', 'docs', 'chart' and 'bundle'";
+    let only = "can only be used with 'init', 'create', 'delete', 'edit', 'rename', 'update', 'import', 'manifests', 'docs', 'chart' and 'bundle'";
     let both = "the argument '--check' cannot be used with '--dry-run'";
     for (line, why) in [
         ("manifests --check --dry-run", both.to_owned()),

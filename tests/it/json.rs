@@ -226,7 +226,7 @@ fn a_usage_error_is_reported_too() {
             "create api --kind foo",
             "invalid value 'foo' for '--kind <KIND>': `foo` is not a kind: it must be upper camel \
              case, of at most 59 letters and digits",
-            "type a name such as `CronJob`",
+            "type `Foo`",
         ),
         (
             "manifests --chek",
@@ -246,7 +246,7 @@ fn a_usage_error_is_reported_too() {
         ),
         (
             "version",
-            "'--output json' can only be used with 'init', 'create', 'delete', 'edit', 'rename', 'update', 'manifests', 'docs', 'chart' and 'bundle'",
+            "'--output json' can only be used with 'init', 'create', 'delete', 'edit', 'rename', 'update', 'import', 'manifests', 'docs', 'chart' and 'bundle'",
             "try `--help`",
         ),
     ] {

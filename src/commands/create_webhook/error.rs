@@ -21,15 +21,13 @@ pub enum WebhookError {
     NothingWanted,
     #[error("`{gvk}` is not in PROJECT")]
     #[diagnostic(code("webhook-unknown-type"))]
-    #[diagnostic(help("{}{kubernetes_own}", known(existing, meant, others, create)))]
+    #[diagnostic(help("{}{kubernetes_own}", known(types, *are_meant, create)))]
     UnknownType {
         gvk: String,
-        /// The options for the groups and versions in which PROJECT has the kind.
-        existing: Vec<String>,
-        /// The options for the types with a similar kind, for which the command would work.
-        meant: Vec<String>,
-        /// The options for all types of the project.
-        others: Vec<String>,
+        /// The options for the types that were probably meant, or else for all types of the project.
+        types: Vec<String>,
+        /// Whether their kind is the same or a similar one, and the command would work for them.
+        are_meant: bool,
         /// The command that creates it.
         create: String,
         /// How to specify a type of Kubernetes instead.
@@ -114,15 +112,15 @@ pub enum WebhookError {
     },
 }
 
-/// Where PROJECT has the kind, the kind that was probably meant, or how to add the kind.
-fn known(existing: &[String], meant: &[String], others: &[String], create: &str) -> String {
-    match (existing, meant, others) {
-        ([], [meant, ..], _) => {
-            format!("type `{meant}`, which PROJECT has, or `{create}` first for a new kind")
-        }
-        ([], [], []) => format!("type `{create}` first"),
-        ([], [], others) => format!("PROJECT has {}; type `{create}` first", quoted(others)),
-        (existing, ..) => format!("type {}, where PROJECT has the kind", either(existing)),
+/// The types that were probably meant, or all of PROJECT, and how to create a new one.
+fn known(types: &[String], are_meant: bool, create: &str) -> String {
+    if types.is_empty() {
+        format!("type `{create}` first")
+    } else if are_meant {
+        let types = either(types);
+        format!("type {types}, which PROJECT has, or `{create}` first")
+    } else {
+        format!("PROJECT has {}; type `{create}` first", quoted(types))
     }
 }
 

@@ -514,6 +514,10 @@ error: 1 of the generated files is out of date: `config/rbac/role.yaml`
 "#]]);
 }
 
+/// What kbr prints before it starts cargo.
+const COMPILING: &str =
+    "   Compiling the API types with cargo, which takes minutes the first time\n";
+
 #[test]
 fn a_missing_cargo() {
     let sandbox = with_foo();
@@ -526,11 +530,11 @@ fn a_missing_cargo() {
         .output()
         .expect("kbr runs")
         .into();
-    run.refused(
-        1,
-        "error: could not start `cargo`: No such file or directory (os error 2)\n \
-         help: install Rust from https://rustup.rs, and make sure that `cargo` is on PATH\n",
+    let text = format!(
+        "{COMPILING}error: could not start `cargo`: No such file or directory (os error 2)\n \
+         help: install Rust from https://rustup.rs, and make sure that `cargo` is on PATH\n"
     );
+    run.refused(1, text);
     assert_same(&before, &sandbox.tree());
 }
 
@@ -566,7 +570,7 @@ fn types_that_do_not_compile_and_a_crdgen_that_crashes() {
             .output()
             .expect("kbr runs")
             .into();
-        run.refused(1, text);
+        run.refused(1, format!("{COMPILING}{text}"));
     }
     assert_same(&before, &sandbox.tree());
 }

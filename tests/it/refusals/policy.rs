@@ -47,7 +47,7 @@ error: `example.com/v1alpha1 Bar` is not in PROJECT
 
 $ kbr create policy --kind Foo --version v2 --validating
 error: `example.com/v2 Foo` is not in PROJECT
- help: type `--version v1alpha1`, where PROJECT has the kind
+ help: type `--version v1alpha1 --kind Foo`, which PROJECT has, or `kbr create api --version v2 --kind Foo` first
 
 $ kbr create policy --kind Pod --validating
 error: `example.com/v1alpha1 Pod` is not in PROJECT

@@ -153,15 +153,15 @@ fn a_type_that_is_in_another_group_or_version() {
     told(str![[r#"
 $ kbr create webhook --kind Foo --defaulting
 error: `example.com/v1alpha1 Foo` is not in PROJECT
- help: type `--group batch --version v1` or `--group batch --version v2`, where PROJECT has the kind
+ help: type `--group batch --version v1 --kind Foo` or `--group batch --version v2 --kind Foo`, which PROJECT has, or `kbr create api --group batch --version v1alpha1 --kind Foo` first
 
 $ kbr create webhook --kind Foo --group batch --defaulting
 error: `batch.example.com/v1alpha1 Foo` is not in PROJECT
- help: type `--group batch --version v1` or `--group batch --version v2`, where PROJECT has the kind
+ help: type `--group batch --version v1 --kind Foo` or `--group batch --version v2 --kind Foo`, which PROJECT has, or `kbr create api --group batch --version v1alpha1 --kind Foo` first
 
 $ kbr create webhook --kind Foo --group batc --version v1 --defaulting
 error: `batc.example.com/v1 Foo` is not in PROJECT
- help: type `--group batch --version v1` or `--group batch --version v2`, where PROJECT has the kind
+ help: type `--group batch --version v1 --kind Foo` or `--group batch --version v2 --kind Foo`, which PROJECT has, or `kbr create api --group batch --version v1 --kind Foo` first
 
 $ kbr create webhook --kind Bar --defaulting --version v1
 error: `example.com/v1 Bar` is not in PROJECT

@@ -531,14 +531,12 @@ Usage: kbr create api [OPTIONS] --kind <KIND>
 $ kbr create foo
 error: unrecognized subcommand 'foo'
 
-Usage: kbr create [OPTIONS] <COMMAND>
+  tip: type `kbr create api` or `kbr create webhook` or `kbr create policy`
 
 $ kbr manifest
 error: unrecognized subcommand 'manifest'
 
-  tip: some similar subcommands exist: 'man', 'manifests'
-
-Usage: kbr [OPTIONS] <COMMAND>
+  tip: type `kbr manifests`
 
 $ kbr manifests now
 error: unexpected argument 'now' found
