@@ -36,6 +36,7 @@ pub use external::ExternalArgs;
 pub use image::ImageArgs;
 pub use import::{Import, ImportCrdArgs, ImportProjectArgs};
 pub use packages::{BundleArgs, ChartArgs};
+pub use parse::directory;
 pub use rename::{Rename, RenameGroupArgs, RenameKindArgs, RenameVersionArgs};
 
 /// Scaffolds complete Kubernetes operators in Rust

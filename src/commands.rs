@@ -43,6 +43,7 @@ pub mod update;
 pub mod wanted;
 mod words;
 
+use std::fs;
 use std::path::Path;
 
 use crate::cli::{
@@ -138,6 +139,14 @@ pub fn run(cli: Cli, report: &Report) -> Result<()> {
             Ok(())
         }
     }
+}
+
+/// The kinds of the project in a folder; none if there is no project that can be read.
+pub fn kinds(root: &Path) -> Vec<String> {
+    let text = fs::read_to_string(root.join(PROJECT_FILE)).unwrap_or_default();
+    let project = Project::parse_earlier(&text);
+    let kinds = project.map(|it| it.resources.into_iter().map(|it| it.kind.to_string()));
+    kinds.into_iter().flatten().collect()
 }
 
 /// Changes the project as `plan` says, and its dependencies if the types of other operators need others.
@@ -274,7 +283,10 @@ fn import_project(args: &ImportProjectArgs, directory: Option<&Path>, run: &Run)
     let from = directory.map_or_else(|| args.from.clone(), |folder| folder.join(&args.from));
     let tree = new_project(root)?;
     if !from.is_dir() {
-        return Err(FolderError::NoFolder { dir: from }.into());
+        let path = args.from.display().to_string();
+        let here = directory.unwrap_or(Path::new("."));
+        let near = tree::near(here, &path);
+        return Err(FolderError::NoFile { path, near }.into());
     }
     let files = tree::read_foreign(&from, go::is_entered, go::is_read)?;
     let dir = from.display().to_string();

@@ -99,8 +99,9 @@ chapters! {
     "kube-rs",
 }
 
-/// Other words for a topic, each of which `kbr help` takes too; a phrase has `-` in place of spaces.
-const SYNONYMS: [(&str, &str); 21] = [
+/// Other words for a topic, each of which `kbr help` takes too, as it takes the singular; a phrase has `-` in place of
+/// spaces.
+const SYNONYMS: [(&str, &str); 25] = [
     ("admission certificates mutating validating", "webhooks"),
     ("alerts grafana prometheus", "metrics"),
     ("cache informer indexer", "runtime-caches"),
@@ -112,23 +113,36 @@ const SYNONYMS: [(&str, &str); 21] = [
     ),
     ("conversion hub spoke storage", "versions"),
     ("crd crds schema validation", "types"),
-    ("debugging watch", "developing"),
+    ("debug debugging", "developing"),
     ("deploy install installing kustomize uninstall", "deploying"),
     ("env environment flags", "settings"),
     ("finalizer finalizers", "runtime-finalizers"),
     ("go migrate port", "existing"),
     ("helm", "charts"),
     (
-        "ha leader leader-election lease namespaces-to-watch replicas shutdown",
+        "ha leader leader-election lease replicas shutdown",
         "runtime-replicas",
     ),
+    ("kubebuilder", "from-kubebuilder"),
     ("logs logging tracing", "runtime-metrics"),
     ("make makefile options", "commands"),
+    ("multi-group", "multigroup"),
     ("olm", "bundles"),
     ("permission permissions role roles", "rbac"),
     ("quick-start quickstart start tutorial", "first-operator"),
     ("backoff requeue retry", "runtime-errors"),
+    ("upgrade", "upgrading"),
+    ("watch-namespace", "namespaces"),
 ];
+
+/// The topic that a word stands for, or else the word.
+pub fn topic(word: &str) -> &str {
+    let is_one = |(words, _): &&(&str, &str)| words.split(' ').any(|it| it == word);
+    SYNONYMS
+        .iter()
+        .find(is_one)
+        .map_or(word, |(_, topic)| topic)
+}
 
 /// The words that `kbr help` takes in place of a topic.
 pub fn synonyms() -> impl Iterator<Item = &'static str> {
@@ -146,19 +160,27 @@ impl Chapter {
         every_chapter().find(|chapter| chapter.topic == topic)
     }
 
-    /// The chapter of the topic that was typed, perhaps by another word.
+    /// The chapter of the topic that was typed: also by another word, in the singular, or without `runtime-`.
     pub fn named(words: &[String]) -> Option<Self> {
         let typed = words.join("-").to_lowercase();
-        let topic = SYNONYMS.iter().find_map(|(words, topic)| {
-            let is_one = words.split(' ').any(|word| word == typed);
-            is_one.then_some(*topic)
-        });
-        Self::of(topic.unwrap_or(&typed))
+        let singular = typed.strip_suffix('y').map(|stem| format!("{stem}ies"));
+        let plurals = [format!("{typed}s"), format!("{typed}es")];
+        let forms = [typed].into_iter().chain(plurals).chain(singular);
+        let forms: Vec<String> = forms.collect();
+        let own = forms.iter().find_map(|it| Self::of(topic(it)));
+        own.or_else(|| {
+            let mut forms = forms.iter();
+            forms.find_map(|it| Self::of(&format!("{RUNTIME}{it}")))
+        })
     }
 
     /// How often a word is in the chapter.
     pub fn mentions(self, word: &str) -> usize {
-        self.text.to_lowercase().matches(word).count()
+        let text = self.text.to_lowercase();
+        let words = text.split(|c: char| !c.is_alphanumeric() && c != '-');
+        words
+            .filter(|it| it.trim_end_matches('s') == word.trim_end_matches('s'))
+            .count()
     }
 
     /// What the first line says.

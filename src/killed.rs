@@ -52,7 +52,7 @@ fn run(folder: &Path, line: &str) -> (Report, Result<()>) {
     let words: Vec<OsString> = before
         .chain(line.split_whitespace().map(Into::into))
         .collect();
-    let cli = Cli::of(&words).expect("a line that can be parsed");
+    let cli = Cli::of(&words, &[]).expect("a line that can be parsed");
     let report = Report::new(&cli);
     let done = commands::run(cli, &report);
     (report, done)

@@ -249,6 +249,7 @@ mod killed;
 use std::ffi::OsString;
 use std::process::ExitCode;
 
+use clap::error::ErrorKind;
 use cli::Cli;
 use report::Report;
 
@@ -258,7 +259,12 @@ use report::Report;
 /// `--check`, found files out of date, and 2 for a command line that could not be parsed. That of `kbr dev --plan` is the
 /// operator's: 0 if it would change nothing, 1 if it would, 2 after an error. For help, clap prints it and ends the process.
 pub fn run(args: &[OsString]) -> ExitCode {
-    match Cli::of(args) {
+    let parsed = Cli::of(args, &[]).or_else(|error| match error.kind() {
+        // The word that was meant may be a kind of PROJECT.
+        ErrorKind::ValueValidation => Cli::of(args, &commands::kinds(&cli::directory(args))),
+        _ => Err(error),
+    });
+    match parsed {
         Ok(cli) => {
             let report = Report::new(&cli);
             let result = commands::run(cli, &report);

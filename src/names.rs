@@ -177,6 +177,23 @@ impl CrateSpec {
 }
 
 impl Kind {
+    /// Parses a kind. A word that is no kind, but means one of these, is refused with that kind.
+    pub fn among(text: &str, known: &[String]) -> Result<Self, NameError> {
+        let simple = |text: &str| text.to_lowercase().replace(['-', '_', '.', ' '], "");
+        let typed = simple(text);
+        let is_meant = |kind: &&String| {
+            let kind = simple(kind);
+            kind == typed || pluralize(&kind) == typed
+        };
+        text.parse().map_err(|refused: NameError| {
+            let meant = known.iter().find(is_meant);
+            match meant {
+                Some(kind) => refused.or_meant(kind, true),
+                None => refused,
+            }
+        })
+    }
+
     /// The kind in lower case: singular resource name, file and module stem.
     pub fn lower(&self) -> String {
         self.0.to_ascii_lowercase()

@@ -246,12 +246,19 @@ pub fn given(root: &Path, path: &str) -> Result<Given, IoError> {
 
 /// The path in the same folder whose name is most similar to that of a path that does not exist.
 pub fn near(root: &Path, path: &str) -> Option<String> {
-    let (folder, name) = path.rsplit_once('/').unwrap_or(("", path));
-    let names = children(&root.join(folder)).ok()?.into_iter();
-    let similar = names.map(|(other, _)| (strsim::jaro_winkler(name, &other), other));
+    let typed = Path::new(path);
+    let (folder, name) = (typed.parent()?, typed.file_name()?.to_str()?);
+    let found = children(&root.join(folder)).ok()?.into_iter();
+    let possible = found.filter(|(other, path)| path.is_dir() || is_object(other));
+    let similar = possible.map(|(other, _)| (strsim::jaro_winkler(name, &other), other));
     let (similarity, other) = similar.max_by(|a, b| a.0.total_cmp(&b.0))?;
-    let before = &path[..path.len() - name.len()];
-    (similarity > 0.85).then(|| format!("{before}{other}"))
+    (similarity > 0.85).then(|| folder.join(other).display().to_string())
+}
+
+/// Whether a file of that name may contain objects.
+fn is_object(name: &str) -> bool {
+    let endings = [".yaml", ".yml", ".json"];
+    endings.iter().any(|ending| name.ends_with(ending))
 }
 
 fn objects_below(
@@ -264,12 +271,9 @@ fn objects_below(
     children.sort();
     for (child, path) in children {
         let name = format!("{name}/{child}");
-        let is_object = [".yaml", ".yml", ".json"]
-            .iter()
-            .any(|ending| child.ends_with(ending));
         if path.is_dir() && !path.is_symlink() {
             objects_below(&path, &name, files)?;
-        } else if is_object && path.is_file() {
+        } else if is_object(&child) && path.is_file() {
             let text = read_text(&path)?;
             files.push((name, text));
         }

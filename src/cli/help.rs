@@ -7,7 +7,7 @@ use clap::error::ErrorKind;
 
 use super::{Cli, hints};
 use crate::error::{either, join};
-use crate::guide::{Chapter, every_chapter, synonyms};
+use crate::guide::{Chapter, every_chapter, synonyms, topic};
 
 /// The commands of `kbr --help`, by what they are for. A group of several that nobody needs explained has one line.
 const GROUPS: [(&str, &[&str]); 4] = [
@@ -95,28 +95,23 @@ pub fn instead(words: &[String]) -> Option<clap::Error> {
 
 /// The error for `kbr man` of a command that does not exist.
 pub fn unknown_command(kbr: &clap::Command, words: &[String]) -> clap::Error {
-    let known = words.iter().try_fold((kbr, ""), |(parent, _), word| {
-        match parent.find_subcommand(word) {
-            Some(command) => Ok((command, "")),
-            None => Err((parent, word.as_str())),
+    let parent = hints::last_command(kbr, words.iter().map(String::as_str));
+    let mut known = kbr;
+    let is_unknown = |word: &&String| match known.find_subcommand(word) {
+        Some(command) => {
+            known = command;
+            false
         }
-    });
-    let (parent, word) = match known {
-        Ok(found) | Err(found) => found,
+        None => true,
     };
-    let meant = hints::most_similar(
-        word,
-        parent.get_subcommands().map(clap::Command::get_name),
-        1,
-    );
-    let before: Vec<&str> = words
-        .iter()
-        .map(String::as_str)
-        .take_while(|it| *it != word)
-        .collect();
-    let near = meant.first().map(|name| {
-        let command = [&before[..], &[name]].concat().join(" ");
-        format!(": type `kbr man {command}`")
+    let unknown = words.iter().find(is_unknown).map_or("", String::as_str);
+    let names = parent.get_subcommands().map(clap::Command::get_name);
+    let near = hints::most_similar(unknown, names, 1).pop().map(|name| {
+        let before = match parent.get_name() {
+            "kbr" => String::new(),
+            parent => format!("{parent} "),
+        };
+        format!(": type `kbr man {before}{name}`")
     });
     let message = format!(
         "kbr has no command '{}'{}",
@@ -136,16 +131,24 @@ fn near(typed: &str) -> Vec<String> {
     let topics = every_chapter().map(|chapter| chapter.topic.to_owned());
     let others = synonyms().map(str::to_owned);
     let names: Vec<String> = commands.chain(topics).chain(others).collect();
-    let similar = hints::most_similar(&typed, names.iter().map(String::as_str), COUNT);
-    let mut near: Vec<String> = similar.into_iter().map(str::to_owned).collect();
+    let of_other_tools = hints::command(&kbr, &typed);
+    let of_other_tools = of_other_tools.as_deref().and_then(|line| {
+        let line = line.trim_matches('`').strip_prefix("kbr ")?;
+        line.split(' ').next()
+    });
+    let all = names.len();
+    let similar = hints::most_similar(&typed, names.iter().map(String::as_str), all);
     let mut mentions: Vec<(usize, &str)> = every_chapter()
         .map(|chapter| (chapter.mentions(&typed), chapter.topic))
-        .filter(|(count, _)| *count > 0)
+        .filter(|(count, _)| *count > 0 && typed.len() > 2)
         .collect();
     mentions.sort_by_key(|(count, _)| std::cmp::Reverse(*count));
-    for (_, topic) in mentions {
-        if near.len() < COUNT && !near.iter().any(|it| it == topic) {
-            near.push(topic.to_owned());
+    let found = similar.into_iter().map(topic);
+    let mut near: Vec<String> = Vec::new();
+    let found = of_other_tools.into_iter().chain(found);
+    for name in found.chain(mentions.into_iter().map(|(_, topic)| topic)) {
+        if near.len() < COUNT && !near.iter().any(|it| it == name) {
+            near.push(name.to_owned());
         }
     }
     near
@@ -170,7 +173,7 @@ mod tests {
             ("webhok", "webhooks"),
             ("manifest", "manifests"),
             ("cel", "policies"),
-            ("kustomise", "kustomize"),
+            ("kustomise", "deploying"),
         ] {
             let near = near(typed);
             assert!(near.iter().any(|it| it == name), "{typed}: {near:?}");
@@ -182,11 +185,18 @@ mod tests {
     #[test]
     fn the_overview_has_each_command_once() {
         let kbr = Cli::kbr();
+        let others = ["dev", "envtest"].into_iter().chain(ABOUT_KBR);
+        let mut planning: Vec<&str> = others.chain(super::super::PLANNING).collect();
         let groups = GROUPS.iter().flat_map(|(_, names)| names.iter().copied());
         let mut shown: Vec<&str> = groups.chain(ABOUT_KBR).collect();
         let mut all: Vec<&str> = kbr.get_subcommands().map(clap::Command::get_name).collect();
         shown.sort_unstable();
         all.sort_unstable();
         assert_eq!(shown, all);
+        planning.sort_unstable();
+        assert_eq!(
+            planning, all,
+            "each command plans changes, or is known not to"
+        );
     }
 }

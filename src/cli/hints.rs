@@ -8,7 +8,7 @@ use clap::error::{ContextKind, ContextValue, ErrorKind};
 use crate::error::either;
 
 /// Pairs of flag and hint, sorted.
-const FLAGS: [(&str, &str); 9] = [
+const FLAGS: [(&str, &str); 11] = [
     (
         "--fetch-deps",
         "`cargo build` fetches what is missing: omit the flag",
@@ -27,6 +27,10 @@ const FLAGS: [(&str, &str); 9] = [
         "only `kbr create api` and `kbr rename kind` take it; elsewhere the plural comes from PROJECT",
     ),
     (
+        "--programmatic-validation",
+        "type `--validating` for a policy; `--programmatic-validation` is for a webhook",
+    ),
+    (
         "--project-version",
         "PROJECT has only one version: omit the flag",
     ),
@@ -39,19 +43,26 @@ const FLAGS: [(&str, &str); 9] = [
         "kube supports server-side apply for every type: omit the flag",
     ),
     (
+        "--validating",
+        "type `--programmatic-validation` for a webhook; `--validating` is for a policy",
+    ),
+    (
         "--validation",
-        "type `--programmatic-validation` after `kbr create webhook`",
+        "type `--programmatic-validation` for a webhook, or `--validating` for a policy",
     ),
 ];
 
-/// Words of kubebuilder, operator-sdk, cargo, helm and kubectl, each with what to type instead. A word that stands
-/// after one of kbr's own is a command of that one.
-const COMMANDS: [(&str, &str); 21] = [
+/// Words of kubebuilder, operator-sdk, cargo, helm and kubectl, each with what to type instead, one or more commands
+/// separated by `|`. A word that stands after one of kbr's own is a command of that one.
+const COMMANDS: [(&str, &str); 24] = [
     ("add new-api api kind", "kbr create api --kind KIND"),
     ("alpha upgrade", "kbr update"),
-    ("build", "cargo build --locked` or `make docker-build"),
+    ("build", "cargo build --locked|make docker-build"),
     ("controller", "kbr create api --kind KIND --resource=false"),
-    ("crd crds codegen gen generate rbac yaml", "kbr manifests"),
+    (
+        "controller-gen crd crds codegen gen generate rbac yaml",
+        "kbr manifests",
+    ),
     ("deploy apply", "make deploy"),
     ("doc", "kbr docs"),
     ("explain guide topics tutorial", "kbr help topics"),
@@ -61,13 +72,16 @@ const COMMANDS: [(&str, &str); 21] = [
     ("lint clippy check", "make lint"),
     ("migrate", "kbr import project GO_DIR DIR"),
     ("mv move", "kbr rename"),
-    ("new scaffold", "kbr init --domain DOMAIN"),
+    ("new operator project scaffold", "kbr init --domain DOMAIN"),
     ("olm", "kbr bundle"),
-    ("remove rm", "kbr delete"),
+    ("policy", "kbr create policy --kind KIND"),
+    ("remove rm del", "kbr delete"),
     ("run serve start watch", "kbr dev"),
+    ("setup-envtest", "kbr envtest use"),
     ("test", "make test"),
     ("undeploy", "make undeploy"),
     ("uninstall", "make uninstall"),
+    ("webhook", "kbr create webhook --kind KIND"),
 ];
 
 /// How similar a word must be to a command for that command to be suggested; 1 is equal.
@@ -83,8 +97,8 @@ pub fn command(parent: &clap::Command, word: &str) -> Option<String> {
         let is_inside = line.starts_with(&format!("kbr {name} "));
         (is_kbr || is_inside) && words.split(' ').any(|it| it == typed)
     });
-    if let Some((_, line)) = other {
-        return Some(format!("`{line}`"));
+    if let Some((_, lines)) = other {
+        return Some(either(&lines.split('|').collect::<Vec<_>>()));
     }
     let commands: Vec<&str> = parent
         .get_subcommands()
@@ -128,8 +142,11 @@ pub fn with_hint(mut error: Error, kbr: &clap::Command, args: &[OsString]) -> Er
             else {
                 return error;
             };
-            let hint = command(parent(kbr, args, typed), typed);
+            let words = args.iter().skip(1).filter_map(|arg| arg.to_str());
+            let hint = command(last_command(kbr, words), typed);
+            let hint = hint.map(|line| with_next(kbr, args, typed, line));
             error.remove(ContextKind::SuggestedSubcommand);
+            error.remove(ContextKind::Suggested);
             hint.map(|line| format!("type {line}"))
         }
         _ => None,
@@ -144,6 +161,28 @@ pub fn with_hint(mut error: Error, kbr: &clap::Command, args: &[OsString]) -> Er
     error
 }
 
+/// The same with the word after the unknown one, if it is a command: `kbr bundle` for `generate bundle`, and
+/// `kbr delete api` for `remove api`.
+fn with_next(kbr: &clap::Command, args: &[OsString], word: &str, line: String) -> String {
+    let at = args.iter().rposition(|arg| *arg == word);
+    let next = at.and_then(|at| args.get(at + 1)?.to_str());
+    let Some(next) = next else {
+        return line;
+    };
+    let meant = line
+        .trim_matches('`')
+        .strip_prefix("kbr ")
+        .map(str::to_owned);
+    let inner = meant.as_ref().and_then(|name| kbr.find_subcommand(name));
+    if let (Some(meant), Some(_)) = (&meant, inner.and_then(|it| it.find_subcommand(next))) {
+        return format!("`kbr {meant} {next}`");
+    }
+    match kbr.find_subcommand(next) {
+        Some(_) => format!("`kbr {next}`"),
+        None => line,
+    }
+}
+
 /// The hint for a flag that only kubebuilder has.
 fn flag(error: &Error) -> Option<String> {
     let Some(ContextValue::String(typed)) = error.get(ContextKind::InvalidArg) else {
@@ -153,13 +192,23 @@ fn flag(error: &Error) -> Option<String> {
     hint.map(|(_, hint)| (*hint).to_owned())
 }
 
-/// The command before a word of the command line, which has no command of that name.
-fn parent<'a>(kbr: &'a clap::Command, args: &[OsString], word: &str) -> &'a clap::Command {
-    let words = args.iter().skip(1).map_while(|arg| arg.to_str());
-    let before = words.take_while(|it| *it != word);
-    before.fold(kbr, |parent, word| {
-        parent.find_subcommand(word).unwrap_or(parent)
-    })
+/// The last command that the words name, without those after it and without options and their values.
+pub fn last_command<'a>(
+    kbr: &'a clap::Command,
+    words: impl Iterator<Item = &'a str>,
+) -> &'a clap::Command {
+    let mut command = kbr;
+    let mut words = words;
+    while let Some(word) = words.next() {
+        if ["-C", "--color", "--output"].contains(&word) {
+            words.next();
+        } else if let Some(inner) = command.find_subcommand(word) {
+            command = inner;
+        } else if !word.starts_with('-') {
+            break;
+        }
+    }
+    command
 }
 
 #[cfg(test)]

@@ -1,11 +1,13 @@
 //! Parses the command line into a [`Cli`], with checks that clap cannot make itself.
 
 use std::ffi::OsString;
+use std::path::PathBuf;
 
 use clap::error::ErrorKind;
 use clap::{CommandFactory, FromArgMatches};
 
 use crate::error::join;
+use crate::names::Kind;
 
 use super::{
     BundleArgs, ChartArgs, Cli, Command, DocsArgs, ManifestsArgs, Mode, Output, PLANNING,
@@ -16,9 +18,10 @@ use super::{
 const OF_PLANS: [&str; 4] = ["dry_run", "diff", "verbose", "output"];
 
 impl Cli {
-    /// Parses the command line, whose first argument is the program name; fails with clap's usage error.
-    pub fn of(args: &[OsString]) -> Result<Self, clap::Error> {
-        let mut kbr = Self::kbr();
+    /// Parses the command line, whose first argument is the program name; fails with clap's usage error, in which a word
+    /// that is no kind is corrected to one of `kinds`, those of PROJECT.
+    pub fn of(args: &[OsString], kinds: &[String]) -> Result<Self, clap::Error> {
+        let mut kbr = with_kinds(Self::kbr(), kinds);
         let parsed = kbr.clone().try_get_matches_from(args);
         let parsed = parsed.map_err(|error| hints::with_hint(error, &kbr, args))?;
         let cli = Self::from_arg_matches(&parsed).map_err(|error| error.format(&mut kbr))?;
@@ -107,5 +110,39 @@ impl Cli {
             _ if self.dry_run => Mode::DryRun,
             _ => Mode::Apply,
         }
+    }
+}
+
+/// The description of a command, in which each option `--kind` corrects a word that is no kind to one of these.
+fn with_kinds(command: clap::Command, kinds: &[String]) -> clap::Command {
+    let names: Vec<String> = command
+        .get_subcommands()
+        .map(|it| it.get_name().to_owned())
+        .collect();
+    let command = names.iter().fold(command, |command, name| {
+        command.mut_subcommand(name, |inner| with_kinds(inner, kinds))
+    });
+    if !command
+        .get_arguments()
+        .any(|option| option.get_id() == "kind")
+    {
+        return command;
+    }
+    let kinds = kinds.to_vec();
+    let parser = move |text: &str| Kind::among(text, &kinds);
+    command.mut_arg("kind", |option| option.value_parser(parser))
+}
+
+/// The folder that a command line names with `-C`, which may have been refused.
+pub fn directory(args: &[OsString]) -> PathBuf {
+    let mut words = args.iter().skip(1);
+    let named = words.find_map(|word| {
+        let rest = word.to_str()?.strip_prefix("-C")?;
+        Some(rest.trim_start_matches('=').to_owned())
+    });
+    match named {
+        Some(rest) if !rest.is_empty() => rest.into(),
+        Some(_) => words.next().map(PathBuf::from).unwrap_or_default(),
+        None => PathBuf::new(),
     }
 }

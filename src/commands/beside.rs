@@ -6,7 +6,7 @@ use crate::commands::create_webhook::error::WebhookError;
 use crate::commands::error::{Error, Result};
 use crate::layout::Place;
 use crate::names::{CRD_NAME_MAX, ControllerName, Kind, WEBHOOK_NAME_MAX};
-use crate::project::{Admission, Project, Resource};
+use crate::project::{Admission, CoreType, Project, Resource};
 use crate::scaffold;
 
 /// Groups in which only Kubernetes defines types (KEP-2337; enforced by the API server).
@@ -86,21 +86,15 @@ pub fn check_names(project: &Project, new: &Resource) -> Result<()> {
                 wanted: new.kind.to_string(),
                 existing: other.kind.to_string(),
                 clash,
-                meant: meant(project, new, other),
+                are_same: new.kind.lower() == other.kind.lower(),
+                is_new: project
+                    .api(other.group.as_ref(), &new.version, &other.kind)
+                    .is_none(),
             }
             .into());
         }
     }
     Ok(())
-}
-
-/// The existing kind, if the new one differs from it only in case and it does not have that version yet.
-fn meant(project: &Project, new: &Resource, other: &Resource) -> Option<Kind> {
-    let is_new = project
-        .api(other.group.as_ref(), &new.version, &other.kind)
-        .is_none();
-    let is_meant = new.kind.lower() == other.kind.lower() && is_new;
-    is_meant.then(|| other.kind.clone())
 }
 
 /// How the names of two kinds clash, if they do. In a URL, plural and singular share one namespace.
@@ -135,6 +129,14 @@ fn shared_name(a: &Kind, b: &Kind) -> Option<String> {
 /// Refuses a group that the project cannot have.
 pub fn check_group(project: &Project, new: &Resource) -> Result<()> {
     let group = new.qualified_group();
+    if let Some(typed) = &new.group
+        && let Some(before) = typed.as_str().strip_suffix(project.domain.as_str())
+        && (before.is_empty() || before.ends_with('.'))
+    {
+        let short = before.trim_end_matches('.').parse().ok();
+        let group = typed.clone();
+        return Err(ApiError::GroupWithDomain { group, short }.into());
+    }
     let is_below = |root: &&&str| group == **root || group.ends_with(&format!(".{root}"));
     if PROTECTED.iter().find(is_below).is_some() {
         return Err(ApiError::ProtectedGroup { group }.into());
@@ -147,6 +149,10 @@ pub fn check_group(project: &Project, new: &Resource) -> Result<()> {
             existing: other.qualified_group(),
             wanted: group,
             option: other.group.clone(),
+            is_core: new
+                .group
+                .as_ref()
+                .is_some_and(|group| CoreType::of_kind(group, &new.kind).is_some()),
         }
         .into()),
         _ => check_beside(project, new),

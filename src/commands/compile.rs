@@ -42,9 +42,15 @@ impl Compiled {
             (project, tree) = load(&run.root, Project::parse)?;
         }
         let types = if has_types {
-            let text = "the API types with cargo, which takes minutes the first time";
+            let is_first = !run.root.join("target").exists();
+            let time = if is_first {
+                ", which takes minutes the first time"
+            } else {
+                ""
+            };
             if !run.report.is_json() {
-                run.report.status("Compiling", text);
+                let text = format!("the API types with cargo{time}");
+                run.report.status("Compiling", &text);
             }
             let output = toolchain::crdgen(&run.root, color, run.mode != Mode::Apply);
             let printed = output.map_err(|error| types::explained(error, &tree))?;

@@ -3,7 +3,7 @@
 use crate::commands::beside::check_beside;
 use crate::commands::create_webhook::error::WebhookError;
 use crate::commands::error::{Error, Result};
-use crate::commands::typed::{kubernetes_own, named, nearest, options};
+use crate::commands::typed::{kubernetes_own, misspelt, named, nearest, options};
 use crate::names::{Group, Kind, Version};
 use crate::project::{CoreType, Project, Resource};
 
@@ -79,8 +79,15 @@ fn unknown_type(
             [] => project.apis().map(named).collect(),
             meant => meant.iter().map(|api| named(api)).collect(),
         },
-        create: create_api(project, typed, version),
-        kubernetes_own: kubernetes_own(group, version, kind, is_suitable),
+        create: match meant.first() {
+            // A kind that differs only in case, or is the plural, cannot be created.
+            Some(it) if it.kind != *kind && misspelt(it, kind) == Some(0) => None,
+            _ => Some(create_api(project, typed, version)),
+        },
+        kubernetes_own: match meant.is_empty() && project.apis().all(|api| api.kind != *kind) {
+            true => kubernetes_own(group, version, kind, is_suitable),
+            false => String::new(),
+        },
     }
 }
 

@@ -21,7 +21,11 @@ pub fn plan(name: ProjectName, args: &InitArgs, tree: &Tree) -> Wanted {
         changes,
         project: Some(project),
         warnings,
-        next: "kbr create api --kind KIND",
+        // The API server refuses CRDs of a group without a dot.
+        next: match args.domain.as_str().contains('.') {
+            true => "kbr create api --kind KIND",
+            false => "kbr create api --group GROUP --kind KIND",
+        },
     }
 }
 

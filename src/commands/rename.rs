@@ -19,9 +19,10 @@ use crate::commands::error::{Error, Result};
 use crate::commands::moves::{self, Format};
 use crate::commands::renamed::{Renamed, changed};
 use crate::commands::storage;
+use crate::commands::typed::misspelt;
 use crate::commands::wanted::{Wanted, generated};
 use crate::commands::words::{Words, webhook_names};
-use crate::names::Group;
+use crate::names::{Group, Kind};
 use crate::plan::Change;
 use crate::project::{Admission, Project, Resource};
 use crate::rust::Code;
@@ -55,11 +56,12 @@ pub fn plan(project: &Project, args: &Rename, tree: &Tree, format: Format<'_>) -
     Ok(Wanted::of(after, changes, warnings))
 }
 
-/// The error for what PROJECT does not have, or has only from others: the typed group, and `rest` after it.
+/// The error for what PROJECT does not have, or has only from others: the typed group, and `rest` after it, with the `kind` if one was typed.
 /// `named` returns the options for what can be renamed.
 fn unknown(
     project: &Project,
     typed: Option<&Group>,
+    kind: Option<&Kind>,
     rest: &str,
     is_of_others: bool,
     named: fn(&Resource) -> String,
@@ -69,7 +71,13 @@ fn unknown(
         typed => project.qualified_group(typed),
     };
     let name = format!("{group}{rest}");
-    let mut existing: Vec<String> = project.apis().map(named).collect();
+    // Those of a similar kind, or of the same group, first.
+    let mut all: Vec<&Resource> = project.apis().collect();
+    all.sort_by_key(|api| {
+        let misspelt = kind.and_then(|kind| misspelt(api, kind));
+        (misspelt.is_none(), misspelt, api.group.as_ref() != typed)
+    });
+    let mut existing: Vec<String> = all.into_iter().map(named).collect();
     existing.dedup();
     match is_of_others {
         true => RenameError::NotOwn { name, existing },

@@ -184,7 +184,7 @@ impl Bench {
     pub fn wanted(&self, line: &str) -> Result<Wanted> {
         let words = ["kbr"].into_iter().chain(line.split_whitespace());
         let words = words.map(OsString::from);
-        let cli = Cli::of(&words.collect::<Vec<_>>()).expect("a line that can be parsed");
+        let cli = Cli::of(&words.collect::<Vec<_>>(), &[]).expect("a line that can be parsed");
         let name = cli.command.name();
         wanted(cli, &self.tree()).unwrap_or_else(|| panic!("`{name}` does not plan"))
     }

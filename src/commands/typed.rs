@@ -40,6 +40,12 @@ pub fn kubernetes_own(
     if kinds.is_empty() {
         return kubernetes_own(None, version, kind, is_suitable);
     }
+    let typed = kind.as_str().trim_end_matches('s').to_lowercase();
+    let mut near = kinds.iter();
+    if let Some(near) = near.find(|it| strsim::damerau_levenshtein(&it.to_lowercase(), &typed) <= 2)
+    {
+        return format!(", or `--kind {near}` for Kubernetes' own");
+    }
     let list = kinds.join(", ");
     format!(", or name one of Kubernetes' own after `--kind`: {list}")
 }
@@ -74,7 +80,7 @@ pub fn nearest_first<'a>(
 }
 
 /// How many letters of a kind were mistyped; none if so many that it is another one.
-fn misspelt(resource: &Resource, kind: &Kind) -> Option<usize> {
+pub fn misspelt(resource: &Resource, kind: &Kind) -> Option<usize> {
     let typed = kind.lower();
     if typed == resource.plural.as_str() {
         return Some(0);

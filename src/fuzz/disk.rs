@@ -108,7 +108,7 @@ fn what_is_refused_changes_no_byte() {
         let mut cli = loop {
             let line = line(random);
             random.input(&line);
-            match Cli::of(&line) {
+            match Cli::of(&line, &[]) {
                 Ok(cli) if is_harmless(&cli, folder.path()) => break cli,
                 _ => {}
             }

@@ -241,7 +241,7 @@ fn command_lines_plan_what_can_be() {
     fuzz("command_lines", 400, 1, |random| {
         let line = line(random);
         random.input(&line);
-        let cli = match Cli::of(&line) {
+        let cli = match Cli::of(&line, &[]) {
             Ok(cli) => cli,
             Err(error) => {
                 assert!(!error.to_string().is_empty());

@@ -59,7 +59,7 @@ fn code_markers_make_manifests_or_errors() {
         random.input(&source);
         let mut files = PROJECTS[random.below(PROJECTS.len())].files.clone();
         files.insert("src/bin/fuzz.rs".to_owned(), source.clone());
-        let cli = Cli::of(&["kbr", "manifests"].map(Into::into)).expect("a line");
+        let cli = Cli::of(&["kbr", "manifests"].map(Into::into), &[]).expect("a line");
         match planned(cli, &tree(&files)).expect("it plans") {
             Ok(plan) => {
                 for step in &plan.steps {

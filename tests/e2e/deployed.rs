@@ -34,6 +34,8 @@ impl<'a> Deployed<'a> {
         // all projects.
         let source = testdata.join(name).join(".");
         output(Command::new("cp").arg("-aL").args([&source, &folder]));
+        // What somebody has built where the golden is.
+        let _ = std::fs::remove_dir_all(folder.join("target"));
         let deployed = Self {
             cluster,
             name,

@@ -49,6 +49,14 @@ fn commits_with_a_good_subject_pass_and_older_ones_are_not_checked() {
 }
 
 #[test]
+fn a_commit_without_a_body_is_refused() {
+    let sandbox = repository();
+    git(&sandbox, "commit --quiet --allow-empty --message Close");
+    let stderr = check(sandbox.path()).failure().stderr;
+    assert!(stderr.contains("say in the body why"), "{stderr}");
+}
+
+#[test]
 fn a_commit_with_a_bad_subject_is_refused_with_the_reason() {
     for (subject, reason) in [
         (

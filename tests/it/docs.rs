@@ -97,6 +97,15 @@ fn the_controller_of_the_readme_is_that_of_a_golden() {
     }
 }
 
+#[test]
+fn a_new_controller_is_as_short_as_the_readme_says() {
+    let controller = read("testdata/scaffold/src/controller/admiral_controller.rs");
+    let code = controller.split("#[cfg(test)]").next().expect("the code");
+    let count = code.trim_end().lines().count();
+    let said = format!("a new controller has {count} lines before its tests");
+    assert!(read("README.md").contains(&said), "{said}");
+}
+
 /// The string literals of a function.
 fn literals(path: &str, function: &str) -> Vec<String> {
     let source = read(path);

@@ -87,12 +87,12 @@ fn refused_renames_change_nothing() {
     refused(
         "--kind Captain --to Boat",
         "error: `example.com Captain` is not in PROJECT\n \
-         help: type one that PROJECT has: `--group crew --kind Captain`\n",
+         help: PROJECT has `--group crew --kind Captain`\n",
     );
     refused(
         "--group core --kind Pod --to Boat",
         "error: `core Pod` is not defined in this project, so it cannot be renamed\n \
-         help: type one that PROJECT has: `--group crew --kind Captain`\n",
+         help: PROJECT has `--group crew --kind Captain`\n",
     );
     refused(
         "--group crew --kind Captain --to Captain",
@@ -184,7 +184,7 @@ fn an_invalid_version_or_group_changes_nothing() {
     refused(
         "version --group crew --kind Captain --version v3 --to v4",
         "error: `crew.example.com/v3 Captain` is not in PROJECT\n \
-         help: type one that PROJECT has: `--group crew --version v1 --kind Captain`, \
+         help: PROJECT has `--group crew --version v1 --kind Captain`, \
          `--group crew --version v2 --kind Captain`\n",
     );
     refused(
@@ -199,7 +199,7 @@ fn an_invalid_version_or_group_changes_nothing() {
     refused(
         "group --group ship --to fleet",
         "error: `ship.example.com` is not in PROJECT\n \
-         help: type one that PROJECT has: `--group crew`\n",
+         help: PROJECT has `--group crew`\n",
     );
     let sandbox = Sandbox::new();
     sandbox

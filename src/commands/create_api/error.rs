@@ -70,12 +70,21 @@ pub enum ApiError {
     },
     #[error("the project has one API group, `{existing}`, and `{wanted}` would be a second")]
     #[diagnostic(code("second-group"))]
-    #[diagnostic(help("type `kbr edit --multigroup` first, or {}", same_group(option.as_ref())))]
+    #[diagnostic(help("{}", groups(option.as_ref(), *is_core)))]
     SecondGroup {
         existing: String,
         wanted: String,
         /// The existing group as it is typed.
         option: Option<Group>,
+        /// Whether the new type has the name of one of Kubernetes' own.
+        is_core: bool,
+    },
+    #[error("`--group {group}` already ends in the domain of the project, which kbr appends")]
+    #[diagnostic(code("group-with-domain"), help("{}", same_group(short.as_ref())))]
+    GroupWithDomain {
+        group: Group,
+        /// The group without the domain; none for the domain itself.
+        short: Option<Group>,
     },
     #[error("`{wanted}` conflicts with `{existing}`: both would be the Rust module `{module}`")]
     #[diagnostic(
@@ -105,13 +114,15 @@ pub enum ApiError {
     CrdNameTooLong { name: String },
     #[error("`{wanted}` conflicts with `{existing}`: {clash}")]
     #[diagnostic(code("kind-clash"))]
-    #[diagnostic(help("{}choose another `--kind` or `--plural`", same_kind(meant.as_ref())))]
+    #[diagnostic(help("{}", other_names(existing, *are_same, *is_new)))]
     KindClash {
         wanted: String,
         existing: String,
         clash: String,
-        /// The existing kind, if it was probably meant, and if it does not have that version yet.
-        meant: Option<Kind>,
+        /// Whether the two kinds differ only in case.
+        are_same: bool,
+        /// Whether the existing kind does not have that version yet.
+        is_new: bool,
     },
     #[error(
         "`{kind}` would be cluster-scoped, but the operator has permissions only in namespaces: PROJECT has \
@@ -160,15 +171,30 @@ fn another_controller(same_version: bool) -> &'static str {
 
 fn same_group(option: Option<&Group>) -> String {
     match option {
-        Some(group) => format!("type `--group {group}`, as before"),
-        None => "omit `--group`, as before".to_owned(),
+        Some(group) => format!("type `--group {group}`"),
+        None => "omit `--group`".to_owned(),
     }
 }
 
-fn same_kind(meant: Option<&Kind>) -> String {
-    match meant {
-        Some(kind) => format!("type `--kind {kind}` for another version of it, or "),
-        None => String::new(),
+fn groups(option: Option<&Group>, is_core: bool) -> String {
+    let own = if is_core {
+        "add `--resource=false` for a controller of Kubernetes' own kind; otherwise "
+    } else {
+        ""
+    };
+    let same = same_group(option);
+    format!("{own}{same}, as before, or type `kbr edit --multigroup` first")
+}
+
+fn other_names(existing: &str, are_same: bool, is_new: bool) -> String {
+    match (are_same, is_new) {
+        (false, _) => "choose another `--kind` or `--plural`".to_owned(),
+        (true, true) => format!(
+            "type `--kind {existing}` for another version of it, or choose another `--kind`"
+        ),
+        (true, false) => format!(
+            "`{existing}` already has that version: choose another `--version` for it, or another `--kind`"
+        ),
     }
 }
 

@@ -21,15 +21,15 @@ pub enum WebhookError {
     NothingWanted,
     #[error("`{gvk}` is not in PROJECT")]
     #[diagnostic(code("webhook-unknown-type"))]
-    #[diagnostic(help("{}{kubernetes_own}", known(types, *are_meant, create)))]
+    #[diagnostic(help("{}{kubernetes_own}", known(types, *are_meant, create.as_deref())))]
     UnknownType {
         gvk: String,
         /// The options for the types that were probably meant, or else for all types of the project.
         types: Vec<String>,
         /// Whether their kind is the same or a similar one, and the command would work for them.
         are_meant: bool,
-        /// The command that creates it.
-        create: String,
+        /// The command that creates it; none if that is impossible beside the type that was meant.
+        create: Option<String>,
         /// How to specify a type of Kubernetes instead.
         kubernetes_own: String,
     },
@@ -113,14 +113,13 @@ pub enum WebhookError {
 }
 
 /// The types that were probably meant, or all of PROJECT, and how to create a new one.
-fn known(types: &[String], are_meant: bool, create: &str) -> String {
-    if types.is_empty() {
-        format!("type `{create}` first")
-    } else if are_meant {
-        let types = either(types);
-        format!("type {types}, which PROJECT has, or `{create}` first")
-    } else {
-        format!("PROJECT has {}; type `{create}` first", quoted(types))
+fn known(types: &[String], are_meant: bool, create: Option<&str>) -> String {
+    let first = create.map(|create| format!("`{create}` first"));
+    match (first, are_meant) {
+        (Some(first), true) => format!("type {}, which PROJECT has, or {first}", either(types)),
+        (None, _) => format!("type {}, which PROJECT has", either(types)),
+        (Some(first), false) if types.is_empty() => format!("type {first}"),
+        (Some(first), false) => format!("PROJECT has {}; type {first}", quoted(types)),
     }
 }
 

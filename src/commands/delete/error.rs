@@ -111,7 +111,7 @@ pub enum DeleteError {
 fn known(existing: &[String]) -> String {
     match existing {
         [] => "PROJECT has no types: there is nothing to delete".to_owned(),
-        existing => format!("type one that PROJECT has: {}", quoted(existing)),
+        existing => format!("PROJECT has {}", quoted(existing)),
     }
 }
 

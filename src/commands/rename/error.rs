@@ -45,6 +45,6 @@ pub enum RenameError {
 fn known(existing: &[String]) -> String {
     match existing {
         [] => "PROJECT has no kinds of its own: there is nothing to rename".to_owned(),
-        existing => format!("type one that PROJECT has: {}", quoted(existing)),
+        existing => format!("PROJECT has {}", quoted(existing)),
     }
 }

@@ -50,7 +50,7 @@ fn resources<'a>(project: &'a Project, typed: Option<&Group>) -> Result<Vec<&'a 
     }
     let is_others = |it: &Resource| !it.is_own() && it.group.as_ref() == typed;
     let is_of_others = project.resources.iter().any(is_others);
-    Err(unknown(project, typed, "", is_of_others, named))
+    Err(unknown(project, typed, None, "", is_of_others, named))
 }
 
 /// The option for a group.

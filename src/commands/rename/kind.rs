@@ -37,7 +37,14 @@ fn kind<'a>(project: &'a Project, args: &RenameKindArgs) -> Result<&'a Resource>
         let is_foreign = typed.is_some_and(|group| CoreType::of_kind(group, &args.kind).is_some())
             || project.resources.iter().any(is_external);
         let kind = format!(" {}", args.kind);
-        return Err(unknown(project, typed, &kind, is_foreign, named));
+        return Err(unknown(
+            project,
+            typed,
+            Some(&args.kind),
+            &kind,
+            is_foreign,
+            named,
+        ));
     };
     if args.to == args.kind {
         let name = args.kind.to_string();

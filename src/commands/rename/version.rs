@@ -66,7 +66,7 @@ fn unknown_version(project: &Project, args: &RenameVersionArgs) -> Error {
     });
     let suffix = kind.map_or_else(String::new, |kind| format!(" {kind}"));
     let version = format!("/{}{suffix}", args.version);
-    unknown(project, typed, &version, is_of_others, named)
+    unknown(project, typed, kind, &version, is_of_others, named)
 }
 
 /// The project with the version under its new name, and its resources in the same order.

@@ -100,7 +100,7 @@ fn a_child_with_a_generated_name() {
     let parts = [
         "request:  create configmaps task-sample-*\n",
         "fault:    answer lost: the API server carried it out, but",
-        "ConfigMap task-sample-*: there should be one, but there is 2\n",
+        "ConfigMap task-sample-*: there should be one, but there are 2\n",
         "created according to the audit log: 2 configmaps, in the undisturbed run 1\n",
         "connection closed before message completed",
         "make test-crash CRASH_FLAGS=\"--only 'task: create configmaps task-sample-*: answer lost'\"\n",

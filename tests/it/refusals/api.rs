@@ -68,7 +68,7 @@ fn a_second_group() {
     told(str![[r#"
 $ kbr create api --kind Bar --group batch
 error: the project has one API group, `example.com`, and `batch.example.com` would be a second
- help: type `kbr edit --multigroup` first, or omit `--group`, as before
+ help: omit `--group`, as before, or type `kbr edit --multigroup` first
 "#]]);
 }
 
@@ -142,7 +142,7 @@ fn a_controller_for_an_unknown_type() {
     told(str![[r#"
 $ kbr create api --group batch --version v1 --kind Foo --resource=false
 error: `batch.example.com/v1 Foo` is not in PROJECT
- help: omit `--resource=false` to create the type, or name one of Kubernetes' own after `--kind`: CronJob, Job
+ help: omit `--resource=false` to create the type, or `--kind Job` for Kubernetes' own
 
 $ kbr create api --group batch --version v2 --kind Foo --resource=false
 error: `batch.example.com/v2 Foo` is not in PROJECT
@@ -248,11 +248,11 @@ fn kinds_that_would_share_a_name() {
     told(str![[r#"
 $ kbr create api --kind FOO
 error: `FOO` conflicts with `Foo`: both have the plural `foos`
- help: choose another `--kind` or `--plural`
+ help: `Foo` already has that version: choose another `--version` for it, or another `--kind`
 
 $ kbr create api --kind FOO --plural foes
 error: `FOO` conflicts with `Foo`: both need the name `FOO`
- help: choose another `--kind` or `--plural`
+ help: `Foo` already has that version: choose another `--version` for it, or another `--kind`
 
 $ kbr create api --kind FooSpec
 error: `FooSpec` conflicts with `Foo`: both need the name `FooSpec`

@@ -32,7 +32,7 @@ error: `example.com/v1alpha1 Foo` is not in PROJECT
 
 $ kbr delete controller --group batch --kind Foo --version v2
 error: `batch.example.com/v2 Foo` is not in PROJECT
- help: type one that PROJECT has: `--version v1 --kind Foo`, `--version v1alpha1 --kind Foo`, `--group core --version v1 --kind Pod`
+ help: PROJECT has `--version v1 --kind Foo`, `--version v1alpha1 --kind Foo`, `--group core --version v1 --kind Pod`
 "#]]);
 }
 

@@ -59,7 +59,7 @@ error: kbr knows `Pod` of Kubernetes' `core` only in `v1`
 
 $ kbr create policy --group core --version v1 --kind Pood --validating
 error: `core.example.com/v1 Pood` is not in PROJECT
- help: PROJECT has `--version v1alpha1 --kind Foo`; type `kbr create api --version v1 --kind Pood` first, or name one of Kubernetes' own after `--kind`: ConfigMap, PersistentVolumeClaim, Pod, Secret, Service, ServiceAccount, LimitRange, ReplicationController, ResourceQuota, Namespace, Node, PersistentVolume
+ help: PROJECT has `--version v1alpha1 --kind Foo`; type `kbr create api --version v1 --kind Pood` first, or `--kind Pod` for Kubernetes' own
 
 $ kbr create policy --group cert-manager.io --version v1 --kind Issuer --validating
 error: `cert-manager.io.example.com/v1 Issuer` is not in PROJECT
@@ -106,7 +106,7 @@ error: `example.com/v1alpha1 Foo` has no mutating policy
 
 $ kbr delete policy --kind Bar --validating
 error: `example.com/v1alpha1 Bar` is not in PROJECT
- help: type one that PROJECT has: `--group core --version v1 --kind Pod`, `--version v1alpha1 --kind Foo`
+ help: PROJECT has `--group core --version v1 --kind Pod`, `--version v1alpha1 --kind Foo`
 
 $ kbr delete api --kind Foo
 error: `example.com/v1alpha1 Foo` has policies

@@ -63,7 +63,7 @@ error: `batch.example.com/v2 Foo` is not in PROJECT
 
 $ kbr create webhook --group batch --version v1 --kind Foo --defaulting
 error: `batch.example.com/v1 Foo` is not in PROJECT
- help: type `kbr create api --group batch --version v1 --kind Foo` first, or name one of Kubernetes' own after `--kind`: CronJob, Job
+ help: type `kbr create api --group batch --version v1 --kind Foo` first, or `--kind Job` for Kubernetes' own
 "#]]);
 }
 

@@ -721,7 +721,7 @@ error: unexpected argument '--plural' found
 $ kbr create webhook --kind Foo --validation
 error: unexpected argument '--validation' found
 
-  tip: type `--programmatic-validation` after `kbr create webhook`
+  tip: type `--programmatic-validation` for a webhook, or `--validating` for a policy
 "#]]);
 }
 

@@ -120,7 +120,7 @@ fn an_object_too_much_is_counted() {
         .comparable("test-1", &[])
         .differences_from(&one.comparable("test-1", &[]));
 
-    let title = "ConfigMap map-*: there should be one, but there is 2\n";
+    let title = "ConfigMap map-*: there should be one, but there are 2\n";
     assert!(differences.starts_with(title), "{differences}");
 }
 
