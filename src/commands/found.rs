@@ -82,6 +82,8 @@ fn unknown_type(
         create: match meant.first() {
             // A kind that differs only in case, or is the plural, cannot be created.
             Some(it) if it.kind != *kind && misspelt(it, kind) == Some(0) => None,
+            // The command creates it in the group of the project, which has it.
+            Some(it) if it.kind == *kind && it.version == *version => None,
             _ => Some(create_api(project, typed, version)),
         },
         kubernetes_own: match meant.is_empty() && project.apis().all(|api| api.kind != *kind) {

@@ -1,6 +1,7 @@
 //! `kbr dev`: a real operator that is replaced while its API server stays, and nothing left when kbr is killed.
 
 mod screen;
+mod screenshot;
 
 use std::fs::File;
 use std::path::Path;
@@ -120,7 +121,7 @@ impl Dev {
 fn project() -> Sandbox {
     let project = Sandbox::new();
     for line in [
-        "init --domain example.com --project-name developed",
+        "init --domain example.com --project-name fleet",
         "create api --group crew --version v1 --kind Captain",
     ] {
         project.kbr(line).success();
@@ -204,9 +205,9 @@ fn the_operator_is_replaced_and_nothing_outlives_kbr() {
     let more = format!("{marker}// +kbr:rbac:groups=core,resources=pods,verbs=get\n");
     dev.project.edit(CONTROLLER, marker, &more);
     dev.next("applied", |event| {
-        event["object"] == "ClusterRole developed-manager-role"
+        event["object"] == "ClusterRole fleet-manager-role"
     });
-    let account = "system:serviceaccount:developed-system:developed-controller-manager";
+    let account = "system:serviceaccount:fleet-system:fleet-controller-manager";
     let can_i = dev.kubectl(&format!("auth can-i get pods --as={account}"));
     assert_eq!(can_i.success().stdout, "yes\n");
 
@@ -271,7 +272,7 @@ fn plans(dev: &Dev, copied: &Sandbox, config: &Sandbox) {
     let other = run(plan);
     let (stdout, stderr) = (&other.stdout, &other.stderr);
     assert_eq!(other.code(), Some(1), "{stdout}{stderr}");
-    let account = "system:serviceaccount:developed-system:developed-controller-manager";
+    let account = "system:serviceaccount:fleet-system:fleet-controller-manager";
     assert!(stderr.contains(account), "{stderr}");
     for line in [
         "~ captains.crew.example.com default/captain-sample (changed by captain)",
@@ -285,7 +286,8 @@ fn plans(dev: &Dev, copied: &Sandbox, config: &Sandbox) {
 
 /// The operator of the copy takes the Lease from the one that runs, and hands it back.
 fn hands_over(dev: &mut Dev, copied: Sandbox, config: &Sandbox) {
-    let holder = "get lease developed-leader-election -n developed-system -o jsonpath={.spec.holderIdentity}";
+    let holder =
+        "get lease fleet-leader-election -n fleet-system -o jsonpath={.spec.holderIdentity}";
     // Both projects share cargo's folder, which compares times.
     copied.edit(CONTROLLER, "\"Planned\"", "\"Taken\"");
     copied.edit(TYPES, "An example field", "A field");

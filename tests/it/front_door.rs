@@ -509,6 +509,9 @@ fn advice(stderr: &str) -> String {
 fn a_kind_for_which_the_command_would_be_refused_is_not_suggested() {
     let project = Sandbox::with_project();
     project.kbr("create api --kind CronJob").success();
+    let other = "create webhook --group bath --kind CronJob --defaulting";
+    let near = project.kbr(other).refused_with(1);
+    assert!(!near.contains("kbr create api"), "it exists: {near}");
     let line = "create webhook --defaulting --kind CronJobs";
     let near = project.kbr(line).refused_with(1);
     assert!(

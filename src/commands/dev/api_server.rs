@@ -170,7 +170,8 @@ impl Session<'_> {
                     (None, Some(name)) => format!("above the reconcile of the controller `{name}`"),
                     (None, None) => "above the function that needs it".to_owned(),
                 };
-                let text = format!("a right is missing: add `{marker}` {shown}\n{message}");
+                // The marker is a line of its own, to paste it.
+                let text = format!("missing permission: add this {shown}\n{marker}\n{message}");
                 (
                     Happening::new("missing-right", Level::Bad, "Refused").text(&text),
                     json!({ "marker": marker, "controller": controller, "place": place }),

@@ -19,8 +19,18 @@ pub enum Logged {
         text: String,
         /// The controller and the object of the reconcile that logs it.
         reconcile: Option<(String, String)>,
+        is_routine: bool,
     },
 }
+
+/// What each operator says when it is replaced or writes a status. The screen shows the operators and the writes.
+const ROUTINE: [&str; 5] = [
+    "leading",
+    "starting",
+    "status written",
+    "stopping; a second signal ends the process at once",
+    "the Lease is released",
+];
 
 /// What belongs to the line and not to its event.
 const OWN: [&str; 5] = ["timestamp", "level", "message", "target", "spans"];
@@ -34,6 +44,7 @@ impl Logged {
                 level: "info".to_owned(),
                 text: line.to_owned(),
                 reconcile: None,
+                is_routine: false,
             };
         };
         let field = |name: &str| parsed.get(name).map(plain).unwrap_or_default();
@@ -64,10 +75,12 @@ impl Logged {
             }
         }
         let level = field("level").to_lowercase();
+        let is_routine = level == "info" && ROUTINE.contains(&message.as_str());
         Self::Other {
             level,
             text,
             reconcile,
+            is_routine,
         }
     }
 }
@@ -102,8 +115,29 @@ mod tests {
             level: "error".to_owned(),
             text: "default/a: reconcile failed error=no".to_owned(),
             reconcile: Some(("captain".to_owned(), "default/a".to_owned())),
+            is_routine: false,
         };
         assert_eq!(Logged::of(line), expected);
+    }
+
+    #[test]
+    fn the_start_and_the_end_of_an_operator_are_routine_unless_they_fail() {
+        for (line, expected) in [
+            (
+                r#"{"level":"INFO","message":"leading","lease":"a/b"}"#,
+                true,
+            ),
+            (
+                r#"{"level":"INFO","message":"waiting to lead","lease":"a/b"}"#,
+                false,
+            ),
+            (r#"{"level":"WARN","message":"leading"}"#, false),
+        ] {
+            let Logged::Other { is_routine, .. } = Logged::of(line) else {
+                panic!("{line}");
+            };
+            assert_eq!(is_routine, expected, "{line}");
+        }
     }
 
     #[test]
@@ -113,6 +147,7 @@ mod tests {
                 level: "info".to_owned(),
                 text: line.to_owned(),
                 reconcile: None,
+                is_routine: false,
             };
             assert_eq!(Logged::of(line), expected);
         }

@@ -139,7 +139,11 @@ impl Session<'_> {
                 level,
                 text,
                 reconcile,
+                is_routine,
             } => {
+                if is_routine && self.report.has_screen() {
+                    return;
+                }
                 let (event, shown, word) = match level.as_str() {
                     "error" => ("log", Level::Bad, "Error"),
                     "warn" => ("log", Level::Warning, "Warning"),

@@ -306,10 +306,10 @@ impl<'a> Session<'a> {
             Kind::Manifests => self.generated(finished),
             _ if !finished.is_success => {
                 let running = match self.operator {
-                    Some(_) => "; the operator before this change keeps running",
+                    Some(_) => "; the previous operator keeps running",
                     None => "",
                 };
-                self.fail("build-failed", &format!("could not be built{running}"));
+                self.fail("build-failed", &format!("build failed{running}"));
             }
             Kind::Helper => self.start_helper(finished),
             Kind::Operator => {

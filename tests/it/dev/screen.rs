@@ -13,7 +13,8 @@ use rustix::termios::{LocalModes, Winsize, tcgetattr, tcsetwinsize};
 
 use crate::support::{Run, Sandbox, assets, compiles_into, compiling, target};
 
-use super::{project, soon};
+use super::screenshot::Screenshot;
+use super::{CONTROLLER, project, soon};
 
 /// A `kbr dev` on a terminal of its own.
 struct OnTerminal {
@@ -29,8 +30,8 @@ impl OnTerminal {
         grantpt(&terminal).expect("a terminal");
         unlockpt(&terminal).expect("a terminal");
         let size = Winsize {
-            ws_row: 60,
-            ws_col: 200,
+            ws_row: 150,
+            ws_col: 100,
             ws_xpixel: 0,
             ws_ypixel: 0,
         };
@@ -82,13 +83,24 @@ impl OnTerminal {
         soon(text, || self.shown().contains(text));
     }
 
+    /// What is on the screen now, as it was drawn.
+    fn frame(&self) -> String {
+        let shown = self.shown();
+        let frames = shown.rsplit("\x1b[?2026h");
+        let mut whole = frames.filter_map(|frame| Some(frame.split_once("\x1b[?2026l")?.0));
+        whole.next().unwrap_or_default().to_owned()
+    }
+
     /// How many lines of the screen have this text now.
     fn lines_with(&self, text: &str) -> usize {
-        let shown = self.shown();
-        let mut frames = shown.rsplit("\x1b[?2026h");
-        let whole = frames.find(|frame| frame.contains("\x1b[?2026l"));
-        let lines = whole.unwrap_or_default().lines();
-        lines.filter(|line| line.contains(text)).count()
+        let frame = self.frame();
+        frame.lines().filter(|line| line.contains(text)).count()
+    }
+
+    /// Waits until that many lines of the screen have this text.
+    #[track_caller]
+    fn has_lines(&self, count: usize, text: &str) {
+        soon(text, || self.lines_with(text) == count);
     }
 
     fn kubectl(&self, line: &str) -> Run {
@@ -168,9 +180,81 @@ fn signals_leave_the_terminal_as_it_was() {
     }
 }
 
+/// Calls a function that is not there yet.
+const CALL: &str = "    draw_chart(&object).await.map_err(Retry::never)?;\n";
+
+/// The function, which needs a permission.
+const FUNCTION: &str = r#"
+/// Draws the chart of a captain.
+async fn draw_chart(captain: &Handle<Object>) -> kube::Result<()> {
+    use kube::ResourceExt;
+
+    let mut chart = k8s_openapi::api::core::v1::ConfigMap::default();
+    chart.metadata.name = Some(format!("{}-chart", captain.name_any()));
+    chart.data = Some([("sea".to_owned(), "Aegean".to_owned())].into());
+    let mut params = kube::api::PostParams::default();
+    params.field_manager = Some("captain".to_owned());
+    match captain.api().create(&params, &chart).await {
+        Err(kube::Error::Api(status)) if status.is_already_exists() => Ok(()),
+        created => created.map(drop),
+    }
+}
+"#;
+
+/// Edits the controller three times: it calls a function; gets the function, which the API server refuses to let write; and
+/// gets the marker of the permission. Nothing but these edits triggers a reconcile.
+fn edit(kbr: &OnTerminal) -> Screenshot {
+    // The first one has written the status, which triggers the second.
+    kbr.has_lines(2, RECONCILED);
+    let controller = kbr.project.read(CONTROLLER);
+    let controller = replace(
+        &controller,
+        "use kbr_runtime::{Action, Controller, Handle, Manager};\n",
+        "use kbr_runtime::{Action, Controller, Handle, Manager, Retry};\n",
+    );
+    let controller = replace(
+        &controller,
+        "-> kube::Result<Action>",
+        "-> Result<Action, Retry>",
+    );
+    let status = "object.status(&new_status(&object, object.now())).await";
+    let controller = replace(
+        &controller,
+        &format!("{status}?;"),
+        &format!("{status}.map_err(Retry::never)?;"),
+    );
+    let comment = "    // Create, update and delete here what `object.spec` asks for.\n";
+    let controller = replace(&controller, comment, CALL);
+    kbr.project.write(CONTROLLER, &controller);
+    kbr.has_lines(1, "keeps running");
+
+    let tests = "\n#[cfg(test)]\n";
+    let controller = replace(&controller, tests, &format!("{FUNCTION}{tests}"));
+    kbr.project.write(CONTROLLER, &controller);
+    kbr.has_lines(1, "missing permission");
+    kbr.has_lines(1, "reconcile failed");
+
+    let marker = "// +kbr:rbac:groups=crew.example.com,resources=captains/status,verbs=patch\n";
+    let missing = "// +kbr:rbac:groups=core,resources=configmaps,verbs=create\n";
+    kbr.has_lines(1, missing.trim_end());
+    kbr.project
+        .edit(CONTROLLER, marker, &format!("{marker}{missing}"));
+    kbr.has_lines(2, "from the change to the first reconcile");
+    kbr.has_lines(1, "create ConfigMap default/captain-sample-chart");
+    // The first of two was at the start.
+    Screenshot::from_second(&kbr.frame(), "Building fleet")
+}
+
+/// Replaces the only occurrence of `from`.
+fn replace(text: &str, from: &str, to: &str) -> String {
+    assert_eq!(text.matches(from).count(), 1, "{from}");
+    text.replace(from, to)
+}
+
+const RECONCILED: &str = "default/captain-sample by captain in ";
+
 #[test]
 fn keys_pause_an_object_and_run_the_tests_of_what_has_changed() {
-    const RECONCILED: &str = "default/captain-sample by captain in ";
     let _alone = compiling();
     let kbr = OnTerminal::start(project());
     kbr.shows("s to the first reconcile");
@@ -215,4 +299,16 @@ fn keys_pause_an_object_and_run_the_tests_of_what_has_changed() {
     let (status, after) = kbr.ends();
     assert!(status.success(), "{status}");
     assert!(after.contains("everything"), "{after}");
+}
+
+/// `tests/tools/screen` writes what the guide and README.md show.
+#[test]
+fn the_screen_of_the_guide_and_of_the_readme_is_a_real_one() {
+    let _alone = compiling();
+    let kbr = OnTerminal::start(project());
+    let screenshot = edit(&kbr);
+    kbr.press("q");
+    let (status, _) = kbr.ends();
+    assert!(status.success(), "{status}");
+    screenshot.is_shown();
 }
