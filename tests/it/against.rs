@@ -375,7 +375,8 @@ error: `https://example.com/crds.yaml` is a URL
         (
             "nowhere",
             str![[r#"
-error: could not read `./nowhere`: No such file or directory (os error 2)
+error: there is no file or folder `nowhere`
+ help: type the path of a file or folder that exists
 
 "#]],
         ),
