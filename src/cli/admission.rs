@@ -91,10 +91,11 @@ pub struct PolicyArgs {
 impl WebhookArgs {
     /// The same for another type.
     pub fn for_type(&self, resource: &Resource) -> Self {
+        let (group, version, kind) = options_of(resource);
         Self {
-            kind: resource.kind.clone(),
-            group: Some(OptionalGroup(resource.group.clone())),
-            version: resource.version.clone(),
+            kind,
+            group,
+            version,
             ..self.clone()
         }
     }
@@ -103,11 +104,17 @@ impl WebhookArgs {
 impl PolicyArgs {
     /// The same for another type.
     pub fn for_type(&self, resource: &Resource) -> Self {
+        let (group, version, kind) = options_of(resource);
         Self {
-            kind: resource.kind.clone(),
-            group: Some(OptionalGroup(resource.group.clone())),
-            version: resource.version.clone(),
+            kind,
+            group,
+            version,
             ..self.clone()
         }
     }
+}
+
+fn options_of(resource: &Resource) -> (Option<OptionalGroup>, Version, Kind) {
+    let group = OptionalGroup(resource.group.clone());
+    (Some(group), resource.version.clone(), resource.kind.clone())
 }

@@ -1,17 +1,15 @@
 //! The screen of `kbr dev`, on a terminal.
 
-use std::ffi::OsStr;
 use std::fs::File;
 use std::io::{Read, Write};
-use std::os::unix::ffi::OsStrExt;
 use std::process::{Child, Command, ExitStatus};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
-use rustix::termios::{LocalModes, Winsize, tcgetattr, tcsetwinsize};
+use rustix::termios::{LocalModes, tcgetattr};
 
 use crate::support::{Run, Sandbox, assets, compiles_into, compiling, target};
+use crate::terminal::terminal;
 
 use super::screenshot::Screenshot;
 use super::{CONTROLLER, project, soon};
@@ -26,22 +24,7 @@ struct OnTerminal {
 
 impl OnTerminal {
     fn start(project: Sandbox) -> Self {
-        let terminal = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).expect("a terminal");
-        grantpt(&terminal).expect("a terminal");
-        unlockpt(&terminal).expect("a terminal");
-        let size = Winsize {
-            ws_row: 150,
-            ws_col: 100,
-            ws_xpixel: 0,
-            ws_ypixel: 0,
-        };
-        tcsetwinsize(&terminal, size).expect("a size");
-        let path = ptsname(&terminal, Vec::new()).expect("a name");
-        let path = OsStr::from_bytes(path.as_bytes());
-        let end = || {
-            let opened = File::options().read(true).write(true).open(path);
-            opened.expect("the other end")
-        };
+        let (terminal, end) = terminal(100, 150);
         let mut command = Command::new(env!("CARGO_BIN_EXE_kbr"));
         command
             .args(["dev", "--samples"])
@@ -55,7 +38,6 @@ impl OnTerminal {
         compiles_into(&mut command, &target());
         let kbr = command.spawn().expect("kbr runs");
         drop(command);
-        let terminal = File::from(terminal);
         let shown = Arc::<Mutex<String>>::default();
         let (mut reader, text) = (terminal.try_clone().expect("a clone"), shown.clone());
         std::thread::spawn(move || {
