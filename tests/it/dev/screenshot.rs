@@ -48,7 +48,9 @@ pub struct Screenshot(Vec<Vec<Span>>);
 impl Screenshot {
     /// Reads what kbr has drawn, from the second line with this text on.
     pub fn from_second(frame: &str, text: &str) -> Self {
-        let mut lines: Vec<_> = frame.lines().map(spans).collect();
+        // The terminal writes a carriage return before each end of a line, and so does kbr.
+        let lines = frame.lines().map(|line| line.trim_end_matches('\r'));
+        let mut lines: Vec<_> = lines.map(spans).collect();
         let found = lines.iter().enumerate();
         let mut found = found.filter(|(_, line)| text_of(line).contains(text));
         let (at, _) = found.nth(1).expect(text);
