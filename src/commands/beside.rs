@@ -132,6 +132,8 @@ pub fn check_group(project: &Project, new: &Resource) -> Result<()> {
     if let Some(typed) = &new.group
         && let Some(before) = typed.as_str().strip_suffix(project.domain.as_str())
         && (before.is_empty() || before.ends_with('.'))
+        // A domain of one word may be a word of groups too.
+        && project.domain.as_str().contains('.')
     {
         let short = before.trim_end_matches('.').parse().ok();
         let group = typed.clone();

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use crate::json::Report;
 use crate::server::types::fine::{Fine, MODE};
 use crate::server::{PRINTED, Project, described};
-use crate::support::assert_same;
+use crate::support::{COMPILING, assert_same};
 
 const REFERENCE: &str = "api/README.md";
 const STALE: &str = "Warning `api/README.md` is out of date: type `kbr docs`";
@@ -48,7 +48,11 @@ fn the_reference_says_what_the_crd_says() {
     let project = project();
     project.0.write("api/src/v1/mode.rs", MODE);
     let run = project.kbr("docs").success();
-    let status = ["Created api/README.md", "Next cargo build --locked"];
+    let status = [
+        COMPILING.trim(),
+        "Created api/README.md",
+        "Next cargo build --locked",
+    ];
     assert_eq!(run.status(), status);
     let text = project.0.read(REFERENCE);
     for part in [
@@ -78,7 +82,7 @@ fn the_reference_says_what_the_crd_says() {
 
     let before = project.0.tree();
     let again = project.kbr("docs").success();
-    assert_eq!(again.status()[0], "Unchanged api/README.md");
+    assert_eq!(again.status()[1], "Unchanged api/README.md");
     project.kbr("docs --check").success();
     assert_same(&before, &project.0.tree());
 }
@@ -113,8 +117,10 @@ fn later_changes_are_detected() {
         change();
         let before = project.0.tree();
         let check = project.kbr("docs --check").failure();
-        let expected = "error: 1 of the generated files is out of date: `api/README.md`\n \
-                        help: type `kbr docs`, and commit what it writes\n";
+        let expected = format!(
+            "{COMPILING}error: 1 of the generated files is out of date: `api/README.md`\n \
+             help: type `kbr docs`, and commit what it writes\n"
+        );
         assert_eq!(check.stderr, expected);
         let diff = project.kbr("docs --dry-run --diff").success();
         assert!(
@@ -148,11 +154,11 @@ fn a_file_of_the_users_stays() {
     project.0.write(REFERENCE, "# Mine\n");
     let before = project.0.tree();
     for line in ["docs", "docs --check", "docs --dry-run"] {
-        project.kbr(line).refused(
-            1,
-            "error: `api/README.md` would be generated, but the existing file was not written by kbr\n \
-             help: move it out of the way, and type the same command again\n",
+        let text = format!(
+            "{COMPILING}error: `api/README.md` would be generated, but the existing file was not written by kbr\n \
+             help: move it out of the way, and type the same command again\n"
         );
+        project.kbr(line).refused(1, text);
     }
     let manifests = project.kbr("manifests --check").failure();
     assert!(!manifests.stderr.contains("README"), "{manifests:?}");

@@ -13,6 +13,10 @@ use snapbox::{Assert, IntoData};
 /// The repository of kbr itself.
 pub const REPOSITORY: &str = env!("CARGO_MANIFEST_DIR");
 
+/// What kbr prints before it starts cargo, in a project without a folder `target`.
+pub const COMPILING: &str =
+    "   Compiling the API types with cargo, which takes minutes the first time\n";
+
 /// A temporary folder that is deleted when the test ends.
 pub struct Sandbox {
     folder: tempfile::TempDir,

@@ -6,7 +6,7 @@ use std::process::{Command, Stdio};
 use snapbox::str;
 
 use super::{refused, told, with_foo};
-use crate::support::{Run, Sandbox, assert_same};
+use crate::support::{COMPILING, Run, Sandbox, assert_same};
 
 #[test]
 fn init_over_other_files() {
@@ -513,10 +513,6 @@ error: 1 of the generated files is out of date: `config/rbac/role.yaml`
  help: type `kbr manifests`, and commit what it writes
 "#]]);
 }
-
-/// What kbr prints before it starts cargo.
-const COMPILING: &str =
-    "   Compiling the API types with cargo, which takes minutes the first time\n";
 
 #[test]
 fn a_missing_cargo() {
