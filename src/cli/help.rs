@@ -9,7 +9,7 @@ use super::{Cli, hints};
 use crate::error::{either, join};
 use crate::guide::{Chapter, every_chapter, synonyms, topic};
 
-/// The commands of `kbr --help`, by what they are for. A group of several that nobody needs explained has one line.
+/// The commands of `kbr --help`, by what they are for.
 const GROUPS: [(&str, &[&str]); 4] = [
     ("Start", &["init", "import"]),
     ("Change", &["create", "delete", "rename", "edit", "update"]),
@@ -17,7 +17,7 @@ const GROUPS: [(&str, &[&str]); 4] = [
     ("Run", &["dev", "envtest"]),
 ];
 
-/// Of the last group, the first command is explained, and the others are listed.
+/// The last group: the first command is explained, and the others share a line.
 const ABOUT_KBR: [&str; 4] = ["help", "man", "completion", "version"];
 
 /// What `kbr help topics` prints: the topics of the guide.
