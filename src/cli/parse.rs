@@ -21,7 +21,10 @@ impl Cli {
     /// Parses the command line, whose first argument is the program name; fails with clap's usage error, in which a word
     /// that is no kind is corrected to one of `kinds`, those of PROJECT.
     pub fn of(args: &[OsString], kinds: &[String]) -> Result<Self, clap::Error> {
-        let mut kbr = with_kinds(Self::kbr(), kinds);
+        let mut kbr = match kinds {
+            [] => Self::kbr(),
+            kinds => with_kinds(Self::kbr(), kinds),
+        };
         let parsed = kbr.clone().try_get_matches_from(args);
         let parsed = parsed.map_err(|error| hints::with_hint(error, &kbr, args))?;
         let cli = Self::from_arg_matches(&parsed).map_err(|error| error.format(&mut kbr))?;

@@ -5,7 +5,7 @@ use crate::commands::create_api::error::ApiError;
 use crate::commands::create_webhook::error::WebhookError;
 use crate::commands::error::{Error, Result};
 use crate::layout::Place;
-use crate::names::{CRD_NAME_MAX, ControllerName, Kind, WEBHOOK_NAME_MAX};
+use crate::names::{CRD_NAME_MAX, ControllerName, Group, Kind, WEBHOOK_NAME_MAX};
 use crate::project::{Admission, CoreType, Project, Resource};
 use crate::scaffold;
 
@@ -126,19 +126,38 @@ fn shared_name(a: &Kind, b: &Kind) -> Option<String> {
         .find(|name| theirs.contains(&name.to_ascii_lowercase()))
 }
 
+/// Refuses a group that was typed after `option` with the domain, which kbr appends. A group that exists may be called so.
+pub fn check_typed_group(
+    project: &Project,
+    option: &'static str,
+    typed: Option<&Group>,
+) -> Result<()> {
+    let domain = project.domain.as_str();
+    let Some(group) = typed else {
+        return Ok(());
+    };
+    if project.apis().any(|api| api.group.as_ref() == typed) {
+        return Ok(());
+    }
+    match group.as_str().strip_suffix(domain) {
+        // A domain of one word may be a word of groups too.
+        Some(before) if domain.contains('.') && (before.is_empty() || before.ends_with('.')) => {
+            let short = before.trim_end_matches('.').parse().ok();
+            let group = group.clone();
+            Err(ApiError::GroupWithDomain {
+                option,
+                group,
+                short,
+            }
+            .into())
+        }
+        _ => Ok(()),
+    }
+}
+
 /// Refuses a group that the project cannot have.
 pub fn check_group(project: &Project, new: &Resource) -> Result<()> {
     let group = new.qualified_group();
-    if let Some(typed) = &new.group
-        && let Some(before) = typed.as_str().strip_suffix(project.domain.as_str())
-        && (before.is_empty() || before.ends_with('.'))
-        // A domain of one word may be a word of groups too.
-        && project.domain.as_str().contains('.')
-    {
-        let short = before.trim_end_matches('.').parse().ok();
-        let group = typed.clone();
-        return Err(ApiError::GroupWithDomain { group, short }.into());
-    }
     let is_below = |root: &&&str| group == **root || group.ends_with(&format!(".{root}"));
     if PROTECTED.iter().find(is_below).is_some() {
         return Err(ApiError::ProtectedGroup { group }.into());

@@ -7,7 +7,9 @@ pub mod error;
 mod foreign;
 
 use crate::cli::ApiArgs;
-use crate::commands::beside::{check_controller, check_group, check_names, name_taken};
+use crate::commands::beside::{
+    check_controller, check_group, check_names, check_typed_group, name_taken,
+};
 use crate::commands::error::Result;
 use crate::commands::external::{self, Found};
 use crate::commands::typed::{group, kubernetes_own, plural};
@@ -112,6 +114,7 @@ fn resource(project: &Project, args: &ApiArgs, parts: Parts) -> Result<Resource>
         }
         .into());
     }
+    check_typed_group(project, "--group", new.group.as_ref())?;
     check_group(project, &new)?;
     let resource = match existing {
         Some(_) if parts.resource && !args.force => {

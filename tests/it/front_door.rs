@@ -504,6 +504,30 @@ fn advice(stderr: &str) -> String {
     helps + " " + end
 }
 
+/// Somebody typed the domain in kubebuilder, and objects of that group exist.
+#[test]
+fn a_group_that_ends_in_the_domain_is_refused_when_typed_and_imported_when_it_exists() {
+    let project = Sandbox::with_project();
+    let near = project
+        .kbr("create api --kind Foo --group crew.example.com")
+        .refused_with(1);
+    assert!(near.contains("type `--group crew`"), "{near}");
+    let things = include_str!("import/crds/things.yaml");
+    let group = things.split("group: ").nth(1).expect("a group");
+    let group = group.split_whitespace().next().expect("a group");
+    let group = group.trim_matches('"');
+    let doubled = things.replace(group, "shop.example.com.example.com");
+    project.write("things.yaml", &doubled);
+    project.kbr("import crd things.yaml").success();
+    project
+        .kbr("create api --kind Foo --group shop.example.com")
+        .success();
+    let near = project
+        .kbr("rename group --group shop.example.com --to store.example.com")
+        .refused_with(1);
+    assert!(near.contains("type `--to store`"), "{near}");
+}
+
 /// A near kind that already has the webhook is no advice: the command would be refused again.
 #[test]
 fn a_kind_for_which_the_command_would_be_refused_is_not_suggested() {

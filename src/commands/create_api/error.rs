@@ -79,9 +79,11 @@ pub enum ApiError {
         /// Whether the new type has the name of one of Kubernetes' own.
         is_core: bool,
     },
-    #[error("`--group {group}` already ends in the domain of the project, which kbr appends")]
-    #[diagnostic(code("group-with-domain"), help("{}", same_group(short.as_ref())))]
+    #[error("`{option} {group}` already ends in the domain of the project, which kbr appends")]
+    #[diagnostic(code("group-with-domain"))]
+    #[diagnostic(help("type `{option} {}`", short.as_ref().map_or("''", Group::as_str)))]
     GroupWithDomain {
+        option: &'static str,
         group: Group,
         /// The group without the domain; none for the domain itself.
         short: Option<Group>,

@@ -23,6 +23,7 @@ pub fn requested(project: &Project, args: &RenameGroupArgs) -> Result<Requested>
     if project.apis().any(|it| it.group.as_ref() == to) {
         return Err(RenameError::Taken { name: into }.into());
     }
+    beside::check_typed_group(project, "--to", to)?;
     let mut after = project.clone();
     let own = after.resources.iter_mut().filter(|it| it.is_own());
     for resource in own.filter(|it| it.group.as_ref() == typed) {

@@ -121,14 +121,14 @@ impl Comparable {
                 continue;
             }
             let many = |texts: &[String]| match texts.len() {
-                0 => "is none".to_owned(),
-                1 => "is one".to_owned(),
-                count => format!("are {count}"),
+                0 => "none".to_owned(),
+                1 => "one".to_owned(),
+                count => count.to_string(),
             };
             if wanted.len() != found.len() {
+                let verb = if found.len() > 1 { "are" } else { "is" };
                 let (wanted, found) = (many(wanted), many(found));
-                let wanted = wanted.trim_start_matches("is ").trim_start_matches("are ");
-                text += &format!("{title}: there should be {wanted}, but there {found}\n");
+                text += &format!("{title}: there should be {wanted}, but there {verb} {found}\n");
             } else {
                 text += &format!("{title}:\n");
             }
