@@ -161,7 +161,7 @@ error: `batch.example.com/v1alpha1 Foo` is not in PROJECT
 
 $ kbr create webhook --kind Foo --group batc --version v1 --defaulting
 error: `batc.example.com/v1 Foo` is not in PROJECT
- help: type `--group batch --version v1 --kind Foo` or `--group batch --version v2 --kind Foo`, which PROJECT has, or `kbr create api --group batch --version v1 --kind Foo` first
+ help: type `--group batch --version v1 --kind Foo` or `--group batch --version v2 --kind Foo`, which PROJECT has
 
 $ kbr create webhook --kind Bar --defaulting --version v1
 error: `example.com/v1 Bar` is not in PROJECT
