@@ -12,9 +12,9 @@ mod deployed;
 mod documents;
 mod examples;
 mod faults;
-#[path = "../it/go_tool.rs"]
+#[path = "../support/go_tool.rs"]
 mod go_tool;
-#[path = "../it/helm.rs"]
+#[path = "../support/helm.rs"]
 mod helm;
 mod limits;
 mod observed;

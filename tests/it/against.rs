@@ -4,7 +4,7 @@ mod server;
 
 use std::process::{Command, Stdio};
 
-use crate::json::Report;
+use crate::support::report::Report;
 use crate::support::{Run, Sandbox, assert_same, commit, git, said};
 use snapbox::str;
 

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::golden::check_out;
+use crate::support::goldens::check_out;
 use crate::support::{Sandbox, kustomize};
 
 /// The line that makes the metrics server use a certificate of cert-manager, as in README.md.

@@ -1,6 +1,6 @@
 //! `kbr delete`: it removes everything that was created, and keeps what the user wrote.
 
-use crate::json::{Outcome, Report};
+use crate::support::report::{Outcome, Report};
 use crate::support::{Sandbox, assert_same};
 
 /// Runs a `create` command and the `delete` command that must undo it.

@@ -1,35 +1,18 @@
 //! Checks that the documents are correct.
 
+use crate::support::documents::{fenced, guide, read};
+use crate::support::goldens::{GOLDENS, steps};
+use crate::support::{REPOSITORY, Sandbox, names, tree};
+use crate::tidy::sources;
+use comrak::nodes::NodeValue;
 use std::fs;
 use std::path::Path;
 use std::process::Command;
-
-use comrak::nodes::NodeValue;
-
-use crate::golden::{GOLDENS, steps};
-use crate::support::{REPOSITORY, Sandbox, names, tree};
-use crate::tidy::sources;
-
-pub fn read(path: &str) -> String {
-    fs::read_to_string(Path::new(REPOSITORY).join(path))
-        .unwrap_or_else(|error| panic!("{path}: {error}"))
-}
-
-/// A chapter of the guide.
-pub fn guide(topic: &str) -> String {
-    read(&format!("src/guide/{topic}.md"))
-}
 
 /// README.md and every chapter of the guide.
 fn documents() -> String {
     let chapters = tree(&Path::new(REPOSITORY).join("src/guide"));
     read("README.md") + &chapters.into_values().collect::<String>()
-}
-
-/// Every fenced block of a document: what follows the fence, and the text.
-pub fn fenced(text: &str) -> Vec<(&str, &str)> {
-    let blocks = text.split("```").skip(1).step_by(2);
-    blocks.filter_map(|block| block.split_once('\n')).collect()
 }
 
 /// The text of every fenced block of a document.

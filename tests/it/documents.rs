@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::api_server::api_server;
+use crate::support::api_server::api_server;
 
 const TABLE: &str = include_str!("../../src/import/documents/schemas.yaml");
 

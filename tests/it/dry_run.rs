@@ -6,7 +6,7 @@ use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use crate::json::{Outcome, Report};
+use crate::support::report::{Outcome, Report};
 use crate::support::{REPOSITORY, Run, Sandbox, assert_same, copy};
 
 /// Text, time of the last write and inode of each file and folder, temporary files included.

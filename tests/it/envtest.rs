@@ -13,7 +13,7 @@ use std::process::{Child, Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use crate::support::{Run, Sandbox, names};
+use crate::support::{Run, Sandbox, names, platform};
 use server::{Answer, Server, archive, index, script, sha512};
 
 const SERVER: [&str; 3] = ["etcd", "kube-apiserver", "kubectl"];
@@ -123,16 +123,6 @@ impl User {
             );
         }
     }
-}
-
-/// Go's name for the platform that runs the tests.
-pub fn platform() -> String {
-    let arch = match std::env::consts::ARCH {
-        "x86_64" => "amd64",
-        "aarch64" => "arm64",
-        other => other,
-    };
-    format!("linux-{arch}")
 }
 
 /// Serves one version: its index at `/index.yaml`, and its archive at `/archive`.

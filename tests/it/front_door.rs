@@ -2,8 +2,8 @@
 
 use std::process::{Command, Stdio};
 
+use crate::support::terminal::printed;
 use crate::support::{Sandbox, compiles_into, compiling, target};
-use crate::terminal::printed;
 
 fn kbr(folder: &Sandbox, line: &str) -> Command {
     let mut kbr = Command::new(env!("CARGO_BIN_EXE_kbr"));
@@ -426,7 +426,10 @@ fn each_error_has_the_word_that_was_meant() {
     groups
         .kbr("init --domain example.com --project-name a --multigroup")
         .success();
-    groups.write("crds/things.yaml", include_str!("import/crds/things.yaml"));
+    groups.write(
+        "crds/things.yaml",
+        include_str!("../schemas/import/crds/things.yaml"),
+    );
     check(
         &groups,
         "import crd ",
@@ -512,7 +515,7 @@ fn a_group_that_ends_in_the_domain_is_refused_when_typed_and_imported_when_it_ex
         .kbr("create api --kind Foo --group crew.example.com")
         .refused_with(1);
     assert!(near.contains("type `--group crew`"), "{near}");
-    let things = include_str!("import/crds/things.yaml");
+    let things = include_str!("../schemas/import/crds/things.yaml");
     let group = things.split("group: ").nth(1).expect("a group");
     let group = group.split_whitespace().next().expect("a group");
     let group = group.trim_matches('"');

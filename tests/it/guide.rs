@@ -10,7 +10,8 @@ use std::io::Write as _;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use crate::docs::{fenced, guide, read, topics};
+use crate::docs::topics;
+use crate::support::documents::{fenced, guide, read};
 use crate::support::{REPOSITORY, Run, Sandbox, cargo, compiling};
 
 /// Commands that are shown and not run here, by their first words, and why.

@@ -1,78 +1,149 @@
-//! `kbr import crd`, proved: the CRDs that come out of the project are the same API as those that went in, and the Rust types read and
-//! write what an API server stores under the given CRDs without loss.
-//!
-//! `import/crds` has every construct of structural schemas. `tests/tools/import-crds FOLDER…` does the same with other CRDs.
+//! What cannot be imported: one message, and nothing is written. And what another command does.
 
-mod project;
-mod refused;
-mod round_trip;
-mod same;
-/// Emitted projects test their conversions with the same values.
-#[path = "../../templates/kbr-testing/src"]
-mod testing {
-    #[allow(
-        dead_code,
-        reason = "it also makes metadata, for the tests of conversions"
-    )]
-    mod values;
+use crate::support::Sandbox;
 
-    pub fn values_of(
-        schema: &serde_json::Value,
-    ) -> proptest::strategy::BoxedStrategy<serde_json::Value> {
-        values::values(schema)
-    }
-}
+const CRD: &str = "\
+apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: things.example.com}
+spec:
+  group: example.com
+  names: {kind: Thing, plural: things}
+  scope: Namespaced
+  versions:
+  - name: v1
+    served: true
+    storage: true
+    schema:
+      openAPIV3Schema:
+        type: object
+        required: [spec]
+        properties:
+          spec: {type: object, properties: {size: {type: integer}}}
+";
 
-use std::path::{Path, PathBuf};
-use std::{env, fs};
-
-use crate::support::{REPOSITORY, compiling};
-use project::Imported;
-
-/// Folders of CRDs, separated by colons, in place of those in `import/crds`.
-const FOLDERS: &str = "KBR_IMPORT_CRDS";
-
-/// How many objects of each version the API server must store.
-const OBJECTS: &str = "KBR_IMPORT_OBJECTS";
-
-/// A file for the rows of a table, one for each folder.
-const TABLE: &str = "KBR_IMPORT_TABLE";
-
-fn folders() -> Vec<PathBuf> {
-    match env::var(FOLDERS) {
-        Ok(folders) => folders.split(':').map(PathBuf::from).collect(),
-        Err(_) => vec![Path::new(REPOSITORY).join("tests/it/import/crds")],
-    }
+/// The message about these CRDs.
+#[track_caller]
+fn refused(text: &str) -> String {
+    let sandbox = Sandbox::with_project();
+    sandbox.write("crds.yaml", text);
+    let before = sandbox.tree();
+    let stderr = sandbox.kbr("import crd crds.yaml").refused_with(1);
+    assert!(sandbox.tree() == before, "something was written: {stderr}");
+    stderr
 }
 
 #[test]
-fn crds_come_out_as_they_went_in() {
-    let objects = env::var(OBJECTS).map_or(20, |number| number.parse().expect("a number"));
-    let (mut rows, mut wrong) = (String::new(), Vec::new());
-    for folder in folders() {
-        let name = folder
-            .file_name()
-            .expect("a name")
-            .to_string_lossy()
-            .into_owned();
-        let proved = {
-            let _compiling = compiling();
-            Imported::of(&folder).and_then(|imported| {
-                let trips = round_trip::all(&imported, objects)?;
-                Ok(format!("{} | {trips}", imported.row))
-            })
-        };
-        match proved {
-            Ok(row) => rows += &format!("| {name} | {row} |\n"),
-            Err(problem) => {
-                let first = problem.lines().next().unwrap_or_default();
-                rows += &format!("| {name} | {first} |\n");
-                wrong.push(format!("{name}: {problem}"));
-            }
-        }
-        if let Ok(table) = env::var(TABLE) {
-            fs::write(&table, &rows).expect("the table");
-        }
+fn what_cannot_be_imported_changes_nothing() {
+    let size = |schema: &str| CRD.replace("{type: integer}", schema);
+    let kind = |from: &str, to: &str| CRD.replace(from, to);
+    let large = format!("{{type: integer, description: {}}}", "x".repeat(3 << 20));
+    for (text, message) in [
+        (
+            size("{type: integer, default: many}"),
+            "`crds.yaml:1`: things.example.com, v1: `spec.size` has the default `\"many\"`, which",
+        ),
+        (
+            size("{type: string, enum: [a], default: b}"),
+            "has the default `\"b\"`, which is not one of",
+        ),
+        (
+            size("{type: integer, maximum: 3, default: 4}"),
+            "has the default `4`, which is above 3",
+        ),
+        (
+            size("{type: string, pattern: '(?=a)'}"),
+            "has the pattern `(?=a)`",
+        ),
+        (
+            size("{type: integer, x-kubernetes-validations: [{rule: 'self > '}]}"),
+            "has the rule `self >`",
+        ),
+        (
+            large_is(&size(&large)),
+            "an API server stores at most 1.5 MiB",
+        ),
+        (size("{$ref: '#/a'}"), "has `$ref`"),
+        (size("{properties: {}}"), "is not structural"),
+        (kind("kind: Thing", "kind: thing"), "things.example.com"),
+        (kind("v1\nkind", "v1beta1\nkind"), "v1beta1"),
+        (kind("example.com", "{{ .Values.group }}"), "Helm template"),
+        (
+            CRD.to_owned() + "---\n" + &CRD.replace("things", "thingss").replace("Thing", "THING"),
+            "both need the name",
+        ),
+        (
+            "kind: ConfigMap\n".to_owned(),
+            "has no CustomResourceDefinition",
+        ),
+    ] {
+        let stderr = refused(&text);
+        assert!(stderr.contains(message), "{message}\nis not in\n{stderr}");
+        assert!(stderr.contains("help:"), "{stderr}");
     }
-    assert!(wrong.is_empty(), "{}", wrong.join("\n\n"));
+    let sandbox = Sandbox::with_project();
+    let stderr = sandbox
+        .kbr("import crd https://example.com/crds.yaml")
+        .refused_with(1);
+    assert!(
+        stderr.contains("curl -LO https://example.com/crds.yaml"),
+        "{stderr}"
+    );
+}
+
+fn large_is(text: &str) -> String {
+    assert!(text.len() > 3 << 20);
+    text.to_owned()
+}
+
+#[test]
+fn a_kind_that_exists_is_kept() {
+    let sandbox = Sandbox::with_project();
+    sandbox.write("crds.yaml", CRD);
+    sandbox.kbr("import crd crds.yaml").success();
+    let before = sandbox.tree();
+    let stderr = sandbox.kbr("import crd crds.yaml").refused_with(1);
+    assert!(sandbox.tree() == before, "something was written: {stderr}");
+    for message in ["`example.com/v1 Thing` already exists", "`--force`"] {
+        assert!(stderr.contains(message), "{message}\nis not in\n{stderr}");
+    }
+    assert!(!stderr.contains("--resource"), "{stderr}");
+}
+
+#[test]
+fn the_webhook_of_a_conversion_is_scaffolded_as_told() {
+    let two = CRD
+        .replace(
+            "  versions:",
+            "  conversion: {strategy: Webhook}\n  versions:\n  - &v2",
+        )
+        .replace("  - &v2\n  - name: v1", "  - &v1\n    name: v1")
+        + "  - {<<: *v1, name: v2, storage: false}\n";
+    let (first, second) = (
+        two.replace("example.com", "a.example.com"),
+        two.replace("example.com", "b.sea.org"),
+    );
+    let sandbox = Sandbox::new();
+    sandbox
+        .kbr("init --domain example.com --project-name shop")
+        .success();
+    sandbox.write("crds.yaml", &format!("{first}---\n{second}"));
+    let stderr = sandbox.kbr("import crd crds.yaml").success().stderr;
+    let told: Vec<&str> = stderr
+        .lines()
+        .filter_map(|line| line.split_once("`kbr ")?.1.split_once("` scaffolds it"))
+        .map(|(command, _)| command)
+        .collect();
+    assert_eq!(
+        told,
+        [
+            "create webhook --group a --kind Thing --version v1 --conversion --spoke v2",
+            "create webhook --group b --kind Thing --version v1 --conversion --spoke v2",
+        ]
+    );
+    for command in told {
+        sandbox.kbr(command).success();
+    }
+    let again = sandbox.kbr("import crd crds.yaml --force").success().stderr;
+    assert!(!again.contains("scaffolds it"), "{again}");
 }

@@ -1,53 +1,12 @@
-//! `kbr import project` on `import_project/fleet`, a project as kubebuilder scaffolds it and its owner has edited it: two
-//! groups, three kinds, one in two versions, a controller and a webhook for types of others, a role with a rule that no
-//! marker grants.
+//! `kbr import project` on `tests/data/fleet`.
 
 mod real;
 
-use std::collections::BTreeSet;
-use std::fs;
-use std::path::Path;
-
+use crate::support::fleet::{IMPORT, with_fleet};
+use crate::support::{Sandbox, assert_same, commit, git, said};
 use serde_json::Value;
 use snapbox::str;
-
-use crate::support::{REPOSITORY, Run, Sandbox, assert_same, cargo, commit, compiling, git, said};
-
-/// A sandbox with a copy of the project in `go`.
-fn with_fleet() -> Sandbox {
-    let sandbox = Sandbox::new();
-    let fleet = Path::new(REPOSITORY).join("tests/it/import_project/fleet");
-    for (path, text) in crate::support::tree(&fleet) {
-        sandbox.write(&format!("go/{path}"), &text);
-    }
-    sandbox
-}
-
-const IMPORT: &str = "import project go new";
-
-/// A rule of a role for one resource or URL, one verb and the named objects.
-fn permissions(role: &str) -> BTreeSet<String> {
-    let role: Value = serde_yaml::from_str(role).expect("a role");
-    let words = |rule: &Value, name: &str| -> Vec<String> {
-        let words = rule[name].as_array().into_iter().flatten();
-        words.map(|word| word.to_string()).collect()
-    };
-    let mut all = BTreeSet::new();
-    for rule in role["rules"].as_array().into_iter().flatten() {
-        let names = words(rule, "resourceNames").join(",");
-        for verb in words(rule, "verbs") {
-            for group in words(rule, "apiGroups") {
-                for resource in words(rule, "resources") {
-                    all.insert(format!("{verb} {group} {resource} {names}"));
-                }
-            }
-            for url in words(rule, "nonResourceURLs") {
-                all.insert(format!("{verb} {url}"));
-            }
-        }
-    }
-    all
-}
+use std::fs;
 
 #[track_caller]
 fn holds(sandbox: &Sandbox, path: &str, line: &str) {
@@ -184,38 +143,6 @@ fn the_checklist_says_what_remains() {
 
 "#]],
     );
-}
-
-#[test]
-fn the_manifests_are_those_of_the_go_project_and_the_code_compiles() {
-    let _one_at_a_time = compiling();
-    let sandbox = with_fleet();
-    sandbox.kbr(IMPORT).success();
-    let inside = |line: &str| -> Run { sandbox.kbr(&format!("-C new {line}")) };
-
-    inside("manifests").success();
-
-    inside("manifests --check --against-crds ../go/config/crd/bases").success();
-    assert_eq!(
-        permissions(&sandbox.read("new/config/rbac/role.yaml")),
-        permissions(&sandbox.read("go/config/rbac/role.yaml"))
-    );
-    let webhooks = sandbox.read("new/config/webhook/manifests.yaml");
-    for text in [
-        "name: mcaptain-v1.kb.io",
-        "path: /mutate-crew-example-com-v1-captain",
-        "name: vcaptain-v1.kb.io",
-        "path: /check-captains",
-        "failurePolicy: Ignore",
-        "- DELETE",
-    ] {
-        assert!(webhooks.contains(text), "{text}:\n{webhooks}");
-    }
-    assert!(cargo(
-        &sandbox.path().join("new"),
-        "clippy --all-targets --locked -- -D warnings"
-    ));
-    assert!(cargo(&sandbox.path().join("new"), "fmt --all --check"));
 }
 
 /// What a later kbr scaffolds differently is put beside what was imported.

@@ -8,8 +8,8 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 
-use crate::api_server::{ApiServer, api_server};
 use crate::support::REPOSITORY;
+use crate::support::api_server::{ApiServer, api_server};
 
 const FACTS: &str = "src/manifests/schema/foreign/kubernetes.txt";
 

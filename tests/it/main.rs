@@ -1,13 +1,12 @@
-//! The integration tests: the `kbr` binary as a user runs it, and the projects that it emits.
+//! The integration tests of kbr itself: the `kbr` binary as a user runs it, its messages and documents, each golden
+//! project regenerated and compared, and the showcase compiled and tested.
 //!
-//! In reading order. None needs a network beyond crates.io and, once, what `kbr envtest use` needs.
+//! In reading order. None needs a network beyond crates.io and, once, what `kbr envtest use` needs. CONTRIBUTING lists
+//! the other targets, which test everything else that kbr emits.
 #![allow(clippy::too_many_lines, reason = "tables of cases are long but simple")]
 
-mod api_server;
-mod go_tool;
-mod helm;
+#[path = "../support/lib.rs"]
 mod support;
-mod terminal;
 
 mod front_door;
 
@@ -21,19 +20,13 @@ mod create_webhook;
 
 mod delete;
 
-mod dev;
-
 mod against;
 mod manifests;
 mod merge;
 
-mod crds;
-
 mod kubernetes_types;
 
 mod server;
-
-mod drawn;
 
 mod namespaced;
 
@@ -61,16 +54,7 @@ mod vendored;
 
 mod golden;
 
-mod soak;
-
 mod config;
-
-mod bundle;
-mod chart;
-
-mod dashboards;
-
-mod make;
 
 mod commit_subjects;
 mod docs;

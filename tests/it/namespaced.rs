@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::golden::check_out;
+use crate::support::goldens::check_out;
 use crate::support::{Sandbox, compiling, kustomize};
 
 /// A project with one RBAC rule and without kinds, so that `kbr manifests` compiles nothing.

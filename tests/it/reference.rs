@@ -1,14 +1,14 @@
 //! `kbr docs` on a project: what it writes, what it refuses, and when the reference is out of date.
 //!
-//! No project is compiled, as in [`crate::server`].
+//! No project is compiled, as in [`crate::support::crdgen`].
 
 use std::fs;
 
 use serde_json::{Value, json};
 
-use crate::json::Report;
-use crate::server::types::fine::{Fine, MODE};
-use crate::server::{PRINTED, Project, described};
+use crate::support::crdgen::{PRINTED, Project, described};
+use crate::support::report::Report;
+use crate::support::types::fine::{Fine, MODE};
 use crate::support::{COMPILING, assert_same};
 
 const REFERENCE: &str = "api/README.md";

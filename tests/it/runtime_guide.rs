@@ -3,7 +3,8 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use crate::docs::{fenced, read, topics};
+use crate::docs::topics;
+use crate::support::documents::{fenced, read};
 use crate::support::{REPOSITORY, Sandbox, names, tree};
 
 const RUNTIME: &str = "templates/kbr-runtime";

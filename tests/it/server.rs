@@ -3,94 +3,11 @@
 //!
 //! No project is compiled: a script instead of cargo prints what crdgen would print for the types below.
 
-mod cluster;
-mod kubectl;
-mod migration;
-pub mod types;
-
-use std::fs;
-use std::os::unix::fs::PermissionsExt;
-use std::process::{Command, Stdio};
-
-use kube::CustomResourceExt;
-use schemars::JsonSchema;
-use schemars::generate::{Contract, SchemaSettings};
+use crate::support::cluster::Cluster;
+use crate::support::crdgen::{Project, described};
+use crate::support::types::{fine, refused, refused_entries};
 use serde_json::{Value, json};
-
-use crate::support::{Run, Sandbox};
-use cluster::Cluster;
-use types::{fine, refused};
-
-/// What crdgen prints for one type.
-pub fn described<T: CustomResourceExt + JsonSchema>() -> Value {
-    let schema = |contract| {
-        let mut settings = SchemaSettings::draft2020_12();
-        settings.meta_schema = None;
-        settings.contract = contract;
-        json!(settings.into_generator().into_root_schema_for::<T>())
-    };
-    let mut crd = T::crd();
-    for version in &mut crd.spec.versions {
-        version.schema = None;
-    }
-    json!({
-        "type": format!("{}::{}", crd.spec.versions[0].name, crd.spec.names.kind),
-        "crd": crd,
-        "serialize": schema(Contract::Serialize),
-        "deserialize": schema(Contract::Deserialize),
-    })
-}
-
-/// The file with what crdgen prints.
-pub const PRINTED: &str = "bin/printed.json";
-
-/// A project with the kinds that crdgen prints.
-pub struct Project(pub Sandbox);
-
-impl Project {
-    pub fn of(printed: &[Value]) -> Self {
-        let sandbox = Sandbox::with_project();
-        for entry in printed {
-            let kind = entry["crd"]["spec"]["names"]["kind"]
-                .as_str()
-                .expect("a kind");
-            let version = entry["crd"]["spec"]["versions"][0]["name"].as_str();
-            let version = version.expect("a version");
-            let line = format!("create api --kind {kind} --version {version} --controller=false");
-            sandbox.kbr(&line).success();
-        }
-        sandbox.write("bin/cargo", "#!/bin/sh\ncat \"${0%/*}/printed.json\"\n");
-        let cargo = sandbox.path().join("bin/cargo");
-        fs::set_permissions(cargo, fs::Permissions::from_mode(0o755)).expect("a mode");
-        let project = Self(sandbox);
-        project.print(printed);
-        project
-    }
-
-    /// Makes crdgen print that from now on.
-    fn print(&self, printed: &[Value]) {
-        self.0.write(PRINTED, &json!(printed).to_string());
-    }
-
-    pub fn kbr(&self, line: &str) -> Run {
-        let path = std::env::var("PATH").unwrap_or_default();
-        let bin = self.0.path().join("bin");
-        let mut command = Command::new(env!("CARGO_BIN_EXE_kbr"));
-        command
-            .args(line.split_whitespace())
-            .current_dir(self.0.path());
-        command.env("PATH", format!("{}:{path}", bin.display()));
-        let output = command.stdin(Stdio::null()).output();
-        output.expect("kbr runs").into()
-    }
-
-    fn crd(&self, plural: &str) -> Value {
-        let text = self
-            .0
-            .read(&format!("config/crd/bases/example.com_{plural}.yaml"));
-        serde_saphyr::from_str(&text).expect("YAML")
-    }
-}
+use std::fs;
 
 #[test]
 fn an_emitted_crd_is_accepted_without_a_warning() {
@@ -208,7 +125,7 @@ fn an_emitted_crd_is_accepted_without_a_warning() {
 
 #[test]
 fn what_the_api_server_would_refuse_is_refused_first() {
-    let all = types::refused_entries();
+    let all = refused_entries();
     let project = Project::of(&all);
     let stderr = project.kbr("manifests").failure().stderr;
     for (_, expected) in refused() {

@@ -3,21 +3,15 @@
 //! An earlier kbr is simulated with PROJECT: a file gets an older text, and PROJECT the hash of that text.
 
 mod crates;
-mod edits;
 mod odd;
 mod split;
 
-use std::fs::{self, File};
-use std::path::Path;
-
-use flate2::read::GzDecoder;
-use sha2::{Digest, Sha256};
-use tar::Archive;
-
-use crate::golden::GOLDENS;
+use crate::support::goldens::GOLDENS;
+use crate::support::releases::{SCAFFOLDS, UP_TO_DATE, project_of};
 use crate::support::{REPOSITORY, Sandbox, assert_formatted, assert_same, commit, git, kbr, names};
-
-const UP_TO_DATE: &str = "update --check";
+use sha2::{Digest, Sha256};
+use std::fs;
+use std::path::Path;
 
 fn hash(text: &str) -> String {
     let digest = Sha256::digest(text);
@@ -484,9 +478,6 @@ fn an_older_kbr_is_reported_and_a_newer_one_refused() {
     }
 }
 
-/// The folder in which `tests/tools/keep-scaffold` keeps the scaffold of each release, with its manifests.
-const SCAFFOLDS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/scaffolds");
-
 /// The commands that created these scaffolds.
 const STEPS: &str = include_str!("../data/scaffolds/steps");
 
@@ -495,19 +486,6 @@ fn releases() -> Vec<String> {
     let files = names(Path::new(SCAFFOLDS)).into_iter();
     let releases = files.filter_map(|file| file.strip_suffix(".tar.gz").map(str::to_owned));
     releases.collect()
-}
-
-/// The project of a release, committed.
-fn project_of(release: &str) -> Sandbox {
-    let sandbox = Sandbox::new();
-    let archive = Path::new(SCAFFOLDS).join(format!("{release}.tar.gz"));
-    let archive = GzDecoder::new(File::open(archive).expect("an archive"));
-    Archive::new(archive)
-        .unpack(sandbox.path())
-        .expect("an archive");
-    git(&sandbox, "init --quiet");
-    commit(&sandbox);
-    sandbox
 }
 
 #[test]

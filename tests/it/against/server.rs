@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Map, Value, json};
 
-use crate::api_server::{ApiServer, api_server};
+use crate::support::api_server::{ApiServer, api_server};
 
 const TABLE: &str = include_str!("../../../src/manifests/compat/changes.yaml");
 

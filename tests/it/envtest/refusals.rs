@@ -5,8 +5,8 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 
 use super::server::{Answer, Server, archive, index, pack, sha512};
-use super::{SERVER, User, platform, serve, serve_answer, serve_archive, use_from, with_go};
-use crate::support::{Run, names};
+use super::{SERVER, User, serve, serve_answer, serve_archive, use_from, with_go};
+use crate::support::{Run, names, platform};
 
 const SOURCE: &str = "add `--from-source` to build it with Go";
 

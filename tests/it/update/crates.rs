@@ -3,7 +3,8 @@
 use crate::external::{CERTIFICATE, create, sandbox};
 use crate::support::{Sandbox, assert_same, commit, git};
 
-use super::{UP_TO_DATE, age, hash, record, without_git};
+use super::{age, hash, record, without_git};
+use crate::support::releases::UP_TO_DATE;
 
 /// Two kinds of the project's own beside the type of another operator.
 const KINDS: [&str; 2] = [

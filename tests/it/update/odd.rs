@@ -2,10 +2,11 @@
 
 use std::fs;
 
-use crate::json::{Outcome, Report};
+use crate::support::report::{Outcome, Report};
 use crate::support::{REPOSITORY, Sandbox, commit, git, kbr};
 
-use super::{UP_TO_DATE, age, aged, project};
+use super::{age, aged, project};
+use crate::support::releases::UP_TO_DATE;
 
 #[test]
 fn in_a_folder_of_a_repository_the_advice_is_for_that_folder() {

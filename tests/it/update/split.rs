@@ -4,7 +4,8 @@ use std::fs;
 
 use crate::support::{Sandbox, assert_same, commit, git};
 
-use super::{UP_TO_DATE, age, hash, record, without_git};
+use super::{age, hash, record, without_git};
+use crate::support::releases::UP_TO_DATE;
 
 /// Lines of `Cargo.toml`, and those that an earlier kbr rendered.
 const MANIFEST: [(&str, &str); 2] = [
