@@ -121,9 +121,9 @@
 //! kbr's own package.
 //!
 //! Each webhook of a project is a file of its own for each kind, version and type, so adding another one
-//! later touches none of the user's code. `testdata/` contains whole projects, regenerated, compiled and
-//! tested by `tests/it/golden.rs`; `testdata/cronjob` is the one to read; the others have a
-//! link to its copies of both crates.
+//! later touches none of the user's code. `testdata/` contains whole projects, regenerated and
+//! compared by `tests/it/golden.rs`, compiled and tested by that and by `tests/projects/goldens.rs`; `testdata/cronjob`
+//! is the one to read. Both crates are links there, and copies in the projects that kbr writes.
 //!
 //! # The reader of Rust
 //!

@@ -2,8 +2,10 @@
 
 use std::process::{Command, Stdio};
 
+use crate::support::Sandbox;
+use crate::support::crdgen::{Project, described};
 use crate::support::terminal::printed;
-use crate::support::{Sandbox, compiles_into, compiling, target};
+use crate::support::types::fine::Fine;
 
 fn kbr(folder: &Sandbox, line: &str) -> Command {
     let mut kbr = Command::new(env!("CARGO_BIN_EXE_kbr"));
@@ -172,14 +174,9 @@ fn help_shows_the_options_that_a_command_accepts_and_no_others() {
 
 #[test]
 fn docs_say_that_they_compile_before_cargo_does() {
-    let _one_at_a_time = compiling();
-    let sandbox = Sandbox::with_project();
-    sandbox.kbr("create api --kind Foo").success();
+    let project = Project::of(&[described::<Fine>()]);
     for line in ["docs --dry-run", "manifests --dry-run"] {
-        let mut command = kbr(&sandbox, line);
-        compiles_into(&mut command, &target());
-        let output = command.output().expect("kbr runs");
-        let stderr = String::from_utf8_lossy(&output.stderr);
+        let stderr = project.kbr(line).success().stderr;
         let first = stderr.lines().next().unwrap_or_default();
         assert!(
             first.starts_with("   Compiling the API types"),

@@ -5,56 +5,81 @@ use std::path::Path;
 use std::time::{Duration, SystemTime};
 
 use crate::support::goldens::{
-    GOLDENS, SHOWCASE, check, check_out, run_step, share_runtime, steps,
+    GOLDENS, SAMPLE, SHOWCASE, check, check_out, is_proved, prove, run_step, share_runtime, steps,
 };
 use crate::support::{Sandbox, cargo, cargo_into, compiling, target};
 
+/// Builds and tests a golden, and proves it if it is its turn.
+fn works(name: &str) {
+    let _one_at_a_time = compiling();
+    let sandbox = check(name);
+    prove(name, sandbox.path());
+}
+
 mod works {
-    use super::check;
+    use super::works;
 
     #[test]
     fn foo() {
-        check("foo");
+        works("foo");
     }
 
     #[test]
     fn guestbook() {
-        check("guestbook");
+        works("guestbook");
     }
 
     #[test]
     fn manager() {
-        check("manager");
+        works("manager");
     }
 
     #[test]
     fn memcached() {
-        check("memcached");
+        works("memcached");
     }
 
     #[test]
     fn multigroup() {
-        check("multigroup");
+        works("multigroup");
     }
 
     #[test]
     fn multiversion() {
-        check("multiversion");
+        works("multiversion");
     }
 
     #[test]
     fn myjob() {
-        check("myjob");
+        works("myjob");
     }
 
     #[test]
     fn namespaced() {
-        check("namespaced");
+        works("namespaced");
     }
 
     #[test]
     fn scaffold() {
-        check("scaffold");
+        works("scaffold");
+    }
+}
+
+/// `cargo test` does the rest of what is done with the showcase.
+#[test]
+fn the_showcase_is_proved() {
+    let _one_at_a_time = compiling();
+    let sandbox = Sandbox::new();
+    check_out(SHOWCASE, sandbox.path());
+    prove(SHOWCASE, sandbox.path());
+}
+
+#[test]
+fn each_project_is_proved_for_one_seed_in_some_and_when_all_are_asked_for() {
+    for name in GOLDENS.iter().chain(&["another"]) {
+        let proved = (0..SAMPLE).filter(|seed| is_proved(name, Some(*seed)));
+        assert_eq!(proved.count(), 1, "{name}");
+        assert!(is_proved(name, None));
     }
 }
 
@@ -64,7 +89,7 @@ fn every_golden_is_tested() {
     let text = include_str!("goldens.rs");
     for name in GOLDENS.iter().filter(|name| **name != SHOWCASE) {
         assert!(
-            text.contains(&format!("        check(\"{name}\");\n")),
+            text.contains(&format!("        works(\"{name}\");\n")),
             "{name}"
         );
     }

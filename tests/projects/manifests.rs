@@ -1,7 +1,7 @@
 //! `kbr manifests` on projects that compile, and on types that do not become CRDs.
 
-use crate::support::goldens::check_project;
-use crate::support::{Run, Sandbox, compiling};
+use crate::support::goldens::{check_project, prove};
+use crate::support::{Run, Sandbox, assert_same, compiling};
 
 /// A project with kinds of awkward names; its own name keeps its build artifacts separate.
 fn project(name: &str, kinds: &[&str]) -> Sandbox {
@@ -85,7 +85,8 @@ fn unusual_names_compile_and_pass_the_lints() {
     );
     sandbox.kbr("manifests").success();
     assert_eq!(stored(), [true, false], "the user has moved it");
-    check_project("odd-names-0", sandbox.path());
+    check_project(sandbox.path());
+    prove("odd-names-0", sandbox.path());
 }
 
 #[test]
@@ -241,4 +242,26 @@ fn types_that_do_not_compile_or_that_a_server_would_refuse_are_refused() {
 
     sandbox.write(types, &fine);
     sandbox.kbr("manifests").success();
+}
+
+#[test]
+fn a_scope_that_was_changed_only_in_the_code_is_refused_where_namespaces_are_watched() {
+    let _one_at_a_time = compiling();
+    let sandbox = Sandbox::new();
+    sandbox
+        .kbr("init --domain example.com --project-name no-namespace --namespaced")
+        .success();
+    sandbox.kbr("create api --kind Foo").success();
+    sandbox.edit("api/src/v1alpha1/foo_types.rs", "    namespaced,\n", "");
+    let before = sandbox.tree();
+    let refused = sandbox.kbr("manifests").failure();
+    assert!(
+        refused.stderr.ends_with(
+            "error: `Foo` would be cluster-scoped, but the operator has permissions only in namespaces: PROJECT \
+             has `namespaced: true`\n help: keep it namespaced\n"
+        ),
+        "{}",
+        refused.stderr
+    );
+    assert_same(&before, &sandbox.tree());
 }

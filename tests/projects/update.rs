@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use crate::support::goldens::check_project;
+use crate::support::goldens::{check_project, prove};
 use crate::support::{REPOSITORY, Sandbox, assert_formatted, commit, compiling};
 
 use crate::support::releases::{UP_TO_DATE, project_of};
@@ -335,5 +335,6 @@ fn an_edited_project_of_kbr_0_1_keeps_every_edit_builds_and_passes_its_tests() {
     // A name that no golden has: all of them share one target directory.
     sandbox.kbr("edit --project-name updated").success();
     sandbox.kbr("manifests").success();
-    check_project("updated", sandbox.path());
+    check_project(sandbox.path());
+    prove("updated", sandbox.path());
 }

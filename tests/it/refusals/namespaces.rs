@@ -4,7 +4,6 @@ use snapbox::str;
 
 use super::{refused, told};
 use crate::namespaced::{OF_POD, project, watch};
-use crate::support::{Sandbox, assert_same, compiling};
 
 #[test]
 fn names_that_no_namespace_can_have() {
@@ -138,28 +137,6 @@ $ kbr create api --group core --version v1 --kind Node --resource=false --contro
 error: `Node` is cluster-scoped, but the operator has permissions only in namespaces: PROJECT has `namespaced: true`
  help: choose a namespaced kind, or create another project without `--namespaced`
 "#]]);
-}
-
-#[test]
-fn a_scope_that_was_changed_only_in_the_code() {
-    let _one_at_a_time = compiling();
-    let sandbox = Sandbox::new();
-    sandbox
-        .kbr("init --domain example.com --project-name no-namespace --namespaced")
-        .success();
-    sandbox.kbr("create api --kind Foo").success();
-    sandbox.edit("api/src/v1alpha1/foo_types.rs", "    namespaced,\n", "");
-    let before = sandbox.tree();
-    let refused = sandbox.kbr("manifests").failure();
-    assert!(
-        refused.stderr.ends_with(
-            "error: `Foo` would be cluster-scoped, but the operator has permissions only in namespaces: PROJECT \
-             has `namespaced: true`\n help: keep it namespaced\n"
-        ),
-        "{}",
-        refused.stderr
-    );
-    assert_same(&before, &sandbox.tree());
 }
 
 #[test]
