@@ -5,13 +5,12 @@
 //! `KBR_PROVE=7` those of the seed 7.
 
 use std::fs;
-use std::io::Write;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::LazyLock;
 
-use super::{REPOSITORY, Sandbox, assert_same, cargo, copy, differences, kbr, target, tree};
+use super::{REPOSITORY, Sandbox, assert_same, cargo, copy, differences, kbr, say, target, tree};
 
 /// The golden that is read first. Its vendored crates are links to `templates/`, and those of the others a link to them.
 pub const SHOWCASE: &str = "cronjob";
@@ -145,14 +144,26 @@ pub fn check(name: &str) -> Sandbox {
 /// and up to date. Its own files are new, so cargo reuses nothing of an earlier run for them.
 pub fn check_project(folder: &Path) {
     share_runtime(folder);
+    let manifest = fs::read_to_string(folder.join("Cargo.toml")).expect("a manifest");
+    let name = manifest
+        .lines()
+        .find_map(|line| line.strip_prefix("name = "));
+    let name = name.unwrap_or_default().trim_matches('"');
     let lock = fs::read_to_string(folder.join("Cargo.lock")).expect("a lock");
-    for line in [
-        "fmt --all --check",
-        "clippy --workspace --all-targets --locked -- -D warnings",
+    for (line, takes) in [
+        ("fmt --all --check", "a second"),
+        (
+            "clippy --workspace --all-targets --locked -- -D warnings",
+            "half a minute, and three the first time",
+        ),
         // With the features of an operator in a cluster; the tests build all binaries with more.
-        "check",
-        "test --workspace --locked --quiet",
+        ("check", "seconds"),
+        (
+            "test --workspace --locked --quiet",
+            "one to four minutes, and three more the first time",
+        ),
     ] {
+        say(&format!("{name}: `cargo {line}` takes {takes}"));
         succeeds(folder, line);
     }
     let now = fs::read_to_string(folder.join("Cargo.lock")).expect("a lock");
@@ -165,6 +176,9 @@ pub fn prove(name: &str, folder: &Path) {
     if !is_proved(name, *SEED) {
         return;
     }
+    say(&format!(
+        "{name}: the proofs of least privilege and of crashes take two minutes"
+    ));
     succeeds(folder, "test --test rbac --locked --quiet");
     // All of them take minutes: `make test-crash` tries them by hand. Where an object has no namespace, one run at a
     // time takes four seconds.
@@ -190,9 +204,9 @@ pub static SEED: LazyLock<Option<u64>> = LazyLock::new(|| {
         "" => seed_of_commit(),
         number => number.parse().expect("KBR_PROVE is a number, or `all`"),
     };
-    let said =
-        format!("least privilege is proved for some projects: KBR_PROVE={seed} repeats it\n");
-    let _ = std::io::stderr().write_all(said.as_bytes());
+    say(&format!(
+        "least privilege is proved for some projects: KBR_PROVE={seed} repeats it"
+    ));
     Some(seed)
 });
 

@@ -17,7 +17,8 @@ pub mod terminal;
 pub mod types;
 
 use std::collections::BTreeMap;
-use std::fs;
+use std::fs::{self, File};
+use std::io::Write;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
@@ -308,11 +309,33 @@ pub fn kustomize(project: &Sandbox) -> Vec<Value> {
     serde_saphyr::from_multiple(&text).expect("YAML")
 }
 
-/// Only one test at a time may compile: all projects of the tests share one target directory, in which
-/// cargo puts every `crdgen` at the same path.
-pub fn compiling() -> MutexGuard<'static, ()> {
+/// Held by the test that compiles.
+pub struct Compiling {
+    _in_process: MutexGuard<'static, ()>,
+    /// The lock is released when the file is closed.
+    _between_processes: File,
+}
+
+/// Only one test at a time may compile, also of other targets: all projects of the tests share one target directory, in
+/// which cargo puts every `crdgen` at the same path.
+pub fn compiling() -> Compiling {
     static COMPILING: Mutex<()> = Mutex::new(());
-    COMPILING.lock().unwrap_or_else(PoisonError::into_inner)
+    let in_process = COMPILING.lock().unwrap_or_else(PoisonError::into_inner);
+    fs::create_dir_all(target()).expect("the target directory");
+    let lock = File::create(target().join("tests.lock")).expect("the file of the lock");
+    if lock.try_lock().is_err() {
+        say("Waiting for the tests of another process, which compile in target/emitted");
+        lock.lock().expect("the lock");
+    }
+    Compiling {
+        _in_process: in_process,
+        _between_processes: lock,
+    }
+}
+
+/// Prints what a test does that takes long; what else a test prints is shown only if it fails.
+pub fn say(text: &str) {
+    let _ = writeln!(std::io::stderr(), "{text}");
 }
 
 /// The target directory of every project that the tests compile.

@@ -5,12 +5,12 @@ use std::fs::{self, File};
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
-use std::sync::{LazyLock, MutexGuard};
+use std::sync::LazyLock;
 
 use crate::support::goldens::{check_out, share_runtime};
 use crate::support::platform;
 use crate::support::running::{Ended, Running};
-use crate::support::{Run, assets, compiles_into, compiling, kbr, target, tree};
+use crate::support::{Compiling, Run, assets, compiles_into, compiling, kbr, target, tree};
 
 /// A new cluster, in which the project is not installed.
 ///
@@ -47,7 +47,7 @@ struct Shared {
 
 /// The project that all tests share, not installed, while no other test compiles. It has no webhooks, so
 /// it needs no cert-manager.
-pub fn project() -> (&'static Project, MutexGuard<'static, ()>) {
+pub fn project() -> (&'static Project, Compiling) {
     static SHARED: LazyLock<Shared> = LazyLock::new(Shared::start);
     let alone = compiling();
     let project = &SHARED.project;
