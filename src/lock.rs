@@ -22,8 +22,8 @@ pub const PATH: &str = "Cargo.lock";
 /// The name of the project in the embedded lock file.
 const PLACEHOLDER: &str = "kbr-placeholder";
 
-static EMBEDDED: LazyLock<Lock> =
-    LazyLock::new(|| LOCK.parse().expect("the embedded lock file is TOML"));
+/// The line above each package.
+const PACKAGE: &str = "[[package]]\n";
 
 #[derive(Debug, Error, Diagnostic)]
 #[error("`{PATH}` is not TOML: {0}")]
@@ -54,22 +54,58 @@ impl fmt::Display for Lock {
 }
 
 /// The lock file of a project called `name`.
+///
+/// Cargo has written the embedded file, so its lines are enough to read it: parsed as TOML, it would take longer than
+/// everything else that most commands do.
 pub fn render(name: &str) -> String {
-    let mut lock = EMBEDDED.clone();
-    lock.rename(PLACEHOLDER, name);
-    lock.to_string()
+    let separator = format!("\n{PACKAGE}");
+    let (head, packages) = LOCK.split_once(PACKAGE).unwrap_or((LOCK, ""));
+    let packages = packages.split(&separator);
+    let mut packages: Vec<String> = packages.map(|it| with_name(it, name)).collect();
+    packages.sort_by(|a, b| value_of(a, "name").cmp(&value_of(b, "name")));
+    format!("{head}{PACKAGE}{}", packages.join(&separator))
+}
+
+/// A package of the embedded file, in the lock file of a project called `name`.
+fn with_name(package: &str, name: &str) -> String {
+    if !package.contains(PLACEHOLDER) {
+        return package.to_owned();
+    }
+    let renamed = package.replace(PLACEHOLDER, name);
+    let mut lines: Vec<&str> = renamed.split_inclusive('\n').collect();
+    let is_dependency = |line: &&str| line.starts_with(" \"");
+    if let Some(first) = lines.iter().position(is_dependency) {
+        let after = lines.iter().skip(first).position(|it| !is_dependency(it));
+        let end = after.map_or(lines.len(), |count| first + count);
+        lines[first..end].sort_by_key(|line| line.split('"').nth(1));
+    }
+    lines.concat()
+}
+
+/// What a package of the embedded file has after `key = `.
+fn value_of<'a>(package: &'a str, key: &str) -> Option<&'a str> {
+    let mut values = package.lines().filter_map(|line| line.strip_prefix(key));
+    values.find_map(|rest| rest.strip_prefix(" = \"")?.strip_suffix('"'))
+}
+
+/// Name and version of each package in the embedded file.
+fn embedded() -> impl Iterator<Item = (&'static str, &'static str)> {
+    let packages = LOCK.split(PACKAGE).skip(1);
+    packages.filter_map(|it| Some((value_of(it, "name")?, value_of(it, "version")?)))
 }
 
 /// Whether the emitted operator depends on a package of that name; `-` and `_` count as equal, as in
 /// Rust.
 pub fn depends_on(name: &str) -> bool {
-    static NAMES: LazyLock<BTreeSet<String>> = LazyLock::new(|| EMBEDDED.crates());
+    static NAMES: LazyLock<BTreeSet<String>> =
+        LazyLock::new(|| embedded().map(|(name, _)| name.replace('_', "-")).collect());
     !name.starts_with(PLACEHOLDER) && NAMES.contains(&name.replace('_', "-"))
 }
 
-/// The version of a package that the emitted operator depends on.
+/// The version of a package that the emitted operator depends on; the first one in the order of their texts.
 pub fn version_of(name: &str) -> Option<&'static str> {
-    EMBEDDED.versions(name).into_iter().next()
+    let named = embedded().filter(|(it, _)| *it == name);
+    named.map(|(_, version)| version).min()
 }
 
 impl Lock {
@@ -161,15 +197,34 @@ fn package_name(package: &Table) -> &str {
 mod tests {
     use super::*;
 
+    fn parsed(text: &str) -> Lock {
+        text.parse().expect("it is TOML")
+    }
+
+    #[test]
+    fn the_lines_of_the_embedded_lock_say_the_same_as_its_toml() {
+        let lock = parsed(LOCK);
+        let packages = lock.packages().map(|package| {
+            let version = package.get("version").and_then(Item::as_str);
+            (package_name(package), version.expect("a version"))
+        });
+        assert_eq!(packages.collect::<Vec<_>>(), embedded().collect::<Vec<_>>());
+        for name in ["aaa", "cronjob", "kube-zzz", "serde-x", "zzz"] {
+            let mut lock = lock.clone();
+            lock.rename(PLACEHOLDER, name);
+            assert_eq!(render(name), lock.to_string());
+        }
+    }
+
     #[test]
     fn packages_and_dependencies_are_in_cargos_order() {
         for name in ["aaa", "cronjob", "zzz", "serde-x"] {
             let text = render(name);
             assert!(!text.contains(PLACEHOLDER), "{name}");
-            let lock: Lock = text.parse().expect("it is TOML");
+            let lock = parsed(&text);
             let names: Vec<&str> = lock.packages().map(package_name).collect();
             assert!(names.is_sorted(), "{name}");
-            assert_eq!(names.len(), EMBEDDED.packages().count());
+            assert_eq!(names.len(), parsed(LOCK).packages().count());
             for own in [name.to_owned(), format!("{name}-api")] {
                 assert!(names.contains(&own.as_str()), "{own}");
             }
