@@ -14,15 +14,13 @@ mod webhook;
 use std::collections::BTreeSet;
 use std::fmt::Display;
 
-use serde::Serialize;
-
 use crate::layout::{self, Folder, Place};
 use crate::marker::ScaffoldMarker;
 use crate::plan::Change;
 use crate::project::{Admission, Certificates, License, Project, Resource};
 use crate::rendered::Rendered;
 use crate::templates::{
-    CrdgenContext, CrdgenType, Filled, GroupContext, ResourceContext, Template, all,
+    CrdgenContext, CrdgenType, Filled, GroupContext, ResourceContext, Template, Variables, all,
 };
 
 pub use api::type_files;
@@ -57,7 +55,7 @@ pub enum What {
 pub type Identity<'a> = (&'a str, Option<(ScaffoldMarker, &'a str)>);
 
 impl Part {
-    fn file<C: Serialize>(path: impl Into<String>, template: &Template<C>, context: &C) -> Self {
+    fn file<C: Variables>(path: impl Into<String>, template: &Template<C>, context: &C) -> Self {
         Self {
             path: path.into(),
             what: What::File(template.with(context)),

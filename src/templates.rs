@@ -8,18 +8,17 @@
 pub mod all;
 
 mod contexts;
+mod engine;
 
+use std::fmt::Debug;
 use std::marker::PhantomData;
+use std::rc::Rc;
 
-use handlebars::{
-    Context, Handlebars, Helper, HelperResult, Output, RenderContext, Renderable,
-    handlebars_helper, no_escape,
-};
+use handlebars::Context;
 use include_dir::{Dir, File, include_dir};
 use serde::Serialize;
-use serde_json::Value;
 
-use crate::article::article;
+use engine::render;
 
 pub use contexts::{
     AdmissionContext, ControllerContext, ConverterContext, CrdgenContext, CrdgenType, GroupContext,
@@ -37,12 +36,6 @@ static THIRD_PARTY: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/templates/third_
 const _: &str = include_str!("../templates/third_party/kbr-runtime/src/lib.rs");
 
 const EXTENSION: &str = ".hbs";
-
-/// rustfmt's default `max_width`, in characters.
-const RUSTFMT_WIDTH: usize = 100;
-
-/// rustfmt's default `fn_call_width`: arguments that are wider are on a line each.
-const ARGUMENTS_WIDTH: usize = 60;
 
 /// The project's lock file, with the placeholder's name; see [`crate::lock`].
 pub const LOCK: &str = include_str!("../templates/project.lock");
@@ -86,7 +79,7 @@ pub struct Template<C> {
     context: PhantomData<fn(&C)>,
 }
 
-impl<C: Serialize> Template<C> {
+impl<C: Variables> Template<C> {
     const fn new(path: &'static str, source: &'static str) -> Self {
         Self {
             path,
@@ -105,32 +98,50 @@ impl<C: Serialize> Template<C> {
         Filled {
             path: self.path,
             source: self.source,
-            context: serde_json::to_value(context).unwrap_or_default(),
+            context: Rc::new(context.clone()),
         }
     }
 }
 
-/// A template with its context.
+/// A template with its context. Most are only compared by their paths, so the context is not yet what the engine reads.
 #[derive(Debug, Clone)]
 pub struct Filled {
     path: &'static str,
     source: &'static str,
-    context: Value,
+    context: Rc<dyn Read>,
 }
 
 impl Filled {
     pub fn render(&self) -> String {
-        render(self.path, self.source, &self.context)
+        render(self.path, self.source, &self.context.read())
+    }
+}
+
+/// The type of a template's context.
+pub trait Variables: Clone + Debug + Serialize + 'static {}
+
+impl<C: Clone + Debug + Serialize + 'static> Variables for C {}
+
+/// The context of some template.
+trait Read: Debug {
+    /// As the engine reads it.
+    fn read(&self) -> Context;
+}
+
+impl<C: Debug + Serialize> Read for C {
+    fn read(&self) -> Context {
+        Context::wraps(self).expect("the fields of a context have names")
     }
 }
 
 /// Renders all of `init/`: path in the project and text.
 pub fn render_init(context: &InitContext) -> Vec<(String, String)> {
+    let context = context.read();
     let files = files_of(&INIT).into_iter();
     files
         .map(|file| {
             let path = path(file);
-            let text = render(&path, source(file), context);
+            let text = render(&path, source(file), &context);
             (path.trim_end_matches(EXTENSION).to_owned(), text)
         })
         .collect()
@@ -147,7 +158,7 @@ pub fn third_party() -> impl Iterator<Item = (String, &'static str)> {
     files.map(|file| (format!("third_party/{}", path(file)), source(file)))
 }
 
-fn files_of<'a>(folder: &'a Dir<'a>) -> Vec<&'a File<'a>> {
+fn files_of(folder: &'static Dir<'static>) -> Vec<&'static File<'static>> {
     let below = folder.dirs().flat_map(files_of);
     folder.files().chain(below).collect()
 }
@@ -158,106 +169,9 @@ fn path(file: &File<'_>) -> String {
     path.replace('\\', "/")
 }
 
-fn source<'a>(file: &'a File<'a>) -> &'a str {
+fn source(file: &'static File<'static>) -> &'static str {
     let text = file.contents_utf8();
     text.unwrap_or_else(|| panic!("{} is not UTF-8", file.path().display()))
-}
-
-/// Renders a template. One that does not render is a bug in kbr, which its tests find first.
-fn render(name: &str, source: &str, context: &impl Serialize) -> String {
-    let (before, dynamic, after) = split(source);
-    if dynamic.is_empty() {
-        return source.to_owned();
-    }
-    let mut engine = Handlebars::new();
-    engine.set_strict_mode(true);
-    engine.register_escape_fn(no_escape);
-    engine.register_helper("article", Box::new(lower_article));
-    engine.register_helper("Article", Box::new(upper_article));
-    engine.register_helper("constant", Box::new(constant));
-    engine.register_helper("fits", Box::new(fits));
-    let rendered = engine
-        .render_template(dynamic, context)
-        .unwrap_or_else(|error| panic!("template {name}: {error}"));
-    format!("{before}{rendered}{after}")
-}
-
-// `{{article kind}}` and `{{Article kind}}`: the article before a name in a sentence, and at its beginning.
-handlebars_helper!(lower_article: |word: str| article(word));
-handlebars_helper!(upper_article: |word: str| if article(word) == "an" { "An" } else { "A" });
-
-/// Splits a template into the lines before its first tag, those from the first tag to the last, and
-/// those after the last. The engine only needs the middle: it parses plain text letter by letter, which
-/// for all of `init/` takes longer than everything else.
-fn split(source: &str) -> (&str, &str, &str) {
-    let Some(first) = source.find("{{") else {
-        return (source, "", "");
-    };
-    let start = source[..first].rfind('\n').map_or(0, |newline| newline + 1);
-    // An escaped pair of braces need not be closed.
-    let last = source.rfind("{{").max(source.rfind("}}")).unwrap_or(first);
-    let end = source[last..]
-        .find('\n')
-        .map_or(source.len(), |newline| last + newline + 1);
-    (&source[..start], &source[start..end], &source[end..])
-}
-
-/// `{{#fits}}A{{else}}B{{/fits}}`: A if rustfmt would leave its lines as they are, else B.
-///
-/// The emitted code is rendered in rustfmt's format, however long the names in it: kbr does not run
-/// rustfmt on new files. A is the form on one line, B the form that rustfmt would give it.
-fn fits<'engine, 'call>(
-    helper: &Helper<'call>,
-    engine: &'engine Handlebars<'engine>,
-    context: &'call Context,
-    state: &mut RenderContext<'engine, 'call>,
-    out: &mut dyn Output,
-) -> HelperResult {
-    let mut render = |form: Option<&'call handlebars::Template>| match form {
-        Some(form) => form.renders(engine, context, state),
-        None => Ok(String::new()),
-    };
-    let short = render(helper.template())?;
-    let text = match short
-        .lines()
-        .all(|line| is_narrow(line) && has_narrow_arguments(line))
-    {
-        true => short,
-        false => render(helper.inverse())?,
-    };
-    out.write(&text)?;
-    Ok(())
-}
-
-/// `{{#constant}}A = B;{{/constant}}`: a constant whose value is a string literal, as rustfmt formats it:
-/// on one line, or broken after `=` if that makes it fit.
-fn constant<'engine, 'call>(
-    helper: &Helper<'call>,
-    engine: &'engine Handlebars<'engine>,
-    context: &'call Context,
-    state: &mut RenderContext<'engine, 'call>,
-    out: &mut dyn Output,
-) -> HelperResult {
-    let Some(form) = helper.template() else {
-        return Ok(());
-    };
-    let short = form.renders(engine, context, state)?;
-    let broken = short.replacen(" = ", " =\n    ", 1);
-    let must_break = !short.lines().all(is_narrow) && broken.lines().all(is_narrow);
-    out.write(if must_break { &broken } else { &short })?;
-    Ok(())
-}
-
-/// Whether rustfmt leaves a line as it is.
-fn is_narrow(line: &str) -> bool {
-    line.chars().count() <= RUSTFMT_WIDTH
-}
-
-/// Whether rustfmt leaves the arguments of a call that is a statement on one line.
-fn has_narrow_arguments(line: &str) -> bool {
-    let arguments = line.split_once('(');
-    let arguments = arguments.and_then(|(_, rest)| rest.strip_suffix(");"));
-    arguments.is_none_or(|arguments| arguments.chars().count() <= ARGUMENTS_WIDTH)
 }
 
 #[cfg(test)]
@@ -356,45 +270,6 @@ mod tests {
                 );
             }
         }
-    }
-
-    #[test]
-    fn a_constant_breaks_if_that_makes_it_fit() {
-        let render = |name: &str| {
-            let context = serde_json::json!({ "name": name });
-            render(
-                "",
-                "{{#constant}}\nconst A: &str = \"{{name}}\";\n{{/constant}}\n",
-                &context,
-            )
-        };
-        let [short, long, longer] = [81, 82, 94].map(|length| "a".repeat(length));
-        assert_eq!(render(&short), format!("const A: &str = \"{short}\";\n"));
-        assert_eq!(render(&long), format!("const A: &str =\n    \"{long}\";\n"));
-        assert_eq!(render(&longer), format!("const A: &str = \"{longer}\";\n"));
-    }
-
-    #[test]
-    fn a_call_breaks_if_its_arguments_are_wide() {
-        let template = "{{#fits}}\na.b(\"{{name}}\", c);\n{{else}}\nbroken\n{{/fits}}\n";
-        let render = |length| {
-            let context = serde_json::json!({ "name": "n".repeat(length) });
-            render("", template, &context)
-        };
-        assert!(render(55).starts_with("a.b("));
-        assert_eq!(render(56), "broken\n");
-    }
-
-    #[test]
-    fn only_the_lines_between_the_first_and_the_last_tag_are_rendered() {
-        assert_eq!(split("a\nb\n"), ("a\nb\n", "", ""));
-        assert_eq!(
-            split("a\nb {{c}}\nd\n{{e}} f\ng\n"),
-            ("a\n", "b {{c}}\nd\n{{e}} f\n", "g\n")
-        );
-        assert_eq!(split("{{a}}"), ("", "{{a}}", ""));
-        assert_eq!(split("}}\n\\{{\nb\n"), ("}}\n", "\\{{\n", "b\n"));
-        assert_eq!(split("{{a}}\n\\{{\nb\n"), ("", "{{a}}\n\\{{\n", "b\n"));
     }
 
     #[test]

@@ -1,14 +1,13 @@
 //! Webhooks: each in a file of its own, with its test, and what the first webhook of a project adds.
 
-use serde::Serialize;
-
 use crate::layout::{self, Folder, Place};
 use crate::marker::ScaffoldMarker::{DefaultPatches, DefaultReplacements, DefaultResources};
 use crate::marker::{ScaffoldMarker, line_order};
 use crate::names::Version;
 use crate::project::{Admission, Certificates, Project, Resource};
 use crate::templates::{
-    AdmissionContext, ConverterContext, ImportedConverterContext, ResourceContext, Template, all,
+    AdmissionContext, ConverterContext, ImportedConverterContext, ResourceContext, Template,
+    Variables, all,
 };
 
 use super::{Part, context, of_group, of_test};
@@ -150,7 +149,7 @@ fn in_version(resource: &Resource, version: &Version) -> Resource {
     }
 }
 
-fn files<C: Serialize>(
+fn files<C: Variables>(
     place: &Place<'_>,
     part: &str,
     [template, test]: [Template<C>; 2],
