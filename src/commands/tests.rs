@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::Path;
+use std::sync::{LazyLock, Mutex, PoisonError};
 
 use super::folder::read;
 use super::run::resolve;
@@ -125,12 +126,20 @@ impl Bench {
 
     /// The project that `kbr init` creates with these options.
     pub fn of(options: &str) -> Self {
+        // Most tests begin with one of few projects.
+        static ALL: LazyLock<Mutex<BTreeMap<String, Bench>>> = LazyLock::new(Mutex::default);
+        let made = || ALL.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(bench) = made().get(options) {
+            return bench.clone();
+        }
         let empty = Self {
             files: BTreeMap::new(),
         };
-        empty.after(&format!(
+        let bench = empty.after(&format!(
             "init --domain example.com --project-name bench {options}"
-        ))
+        ));
+        made().insert(options.to_owned(), bench.clone());
+        bench
     }
 
     /// The same without the files that no command touches.
@@ -176,17 +185,22 @@ impl Bench {
 
     /// The plan of the command, compared with the files.
     pub fn plan(&self, line: &str) -> Result<Plan> {
-        let wanted = self.wanted(line)?;
-        resolve(wanted.changes, wanted.project, &self.tree())
+        let tree = self.tree();
+        let wanted = Self::wanted_in(&tree, line)?;
+        resolve(wanted.changes, wanted.project, &tree)
     }
 
     /// The changes that the command wants.
     pub fn wanted(&self, line: &str) -> Result<Wanted> {
+        Self::wanted_in(&self.tree(), line)
+    }
+
+    fn wanted_in(tree: &Tree, line: &str) -> Result<Wanted> {
         let words = ["kbr"].into_iter().chain(line.split_whitespace());
         let words = words.map(OsString::from);
         let cli = Cli::of(&words.collect::<Vec<_>>(), &[]).expect("a line that can be parsed");
         let name = cli.command.name();
-        wanted(cli, &self.tree()).unwrap_or_else(|| panic!("`{name}` does not plan"))
+        wanted(cli, tree).unwrap_or_else(|| panic!("`{name}` does not plan"))
     }
 
     /// The changes that the command wants, each as text, sorted.
