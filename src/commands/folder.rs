@@ -2,6 +2,7 @@
 
 pub mod error;
 
+use std::borrow::Cow;
 use std::fs;
 use std::path::{Component, Path};
 
@@ -30,9 +31,10 @@ pub fn read(mut project: Project, tree: &Tree) -> Result<Project> {
     project.files.retain(|path, _| layout::is_recorded(path));
     for (path, recorded) in &mut project.files {
         if let Some(text) = tree.text(path)
+            && let Cow::Owned(without) = rendered.without_additions(path, text)
             && *recorded == hash(text)
         {
-            *recorded = rendered.hash(path, text);
+            *recorded = hash(&without);
         }
     }
     Ok(project)
