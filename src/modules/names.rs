@@ -3,7 +3,7 @@
 mod carried;
 mod spelled;
 
-use std::cell::RefCell;
+use std::cell::{OnceCell, RefCell};
 use std::collections::{BTreeMap, BTreeSet};
 use std::iter::successors;
 
@@ -86,6 +86,8 @@ pub struct Names<'a> {
     imports: Vec<Import>,
     /// Every module, with its scope if its file was read.
     modules: BTreeMap<Module, Option<usize>>,
+    /// The old path of each module by its new one; filled when it is needed, after everything was added.
+    by_new_path: OnceCell<BTreeMap<Module, Module>>,
     /// The items that a module exports which leaves its parent: their old and new paths.
     items: BTreeMap<Module, Module>,
     /// The imports that export them.
@@ -198,6 +200,16 @@ impl<'a> Names<'a> {
         let root = &self.crates[module.0].root;
         let path = places::moved(self.moves, root, &module.1);
         (module.0, path)
+    }
+
+    /// The first module that is there after the move.
+    fn becoming(&self, new: &Module) -> Option<&Module> {
+        let by_new_path = self.by_new_path.get_or_init(|| {
+            // Of several, the last that is collected counts.
+            let modules = self.modules.keys().rev();
+            modules.map(|it| (self.moved(it), it.clone())).collect()
+        });
+        by_new_path.get(new)
     }
 
     /// Runs `look`, which follows that import.

@@ -80,9 +80,8 @@ impl Names<'_> {
         let old = last.filter(|_| import.alias.is_none())?;
         let scope = &self.scopes[import.from.scope];
         let it = below(&self.moved(&scope.module), new);
-        let becomes_it = |module: &&Module| self.moved(module) == it;
         let child = match scope.parent {
-            None => self.modules.keys().find(becomes_it),
+            None => self.becoming(&it),
             Some(_) => None,
         };
         if child.is_some() && self.target(number).as_ref() == child {
