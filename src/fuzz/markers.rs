@@ -1,15 +1,17 @@
 //! Markers: comments that kbr reads, and the lines above which it inserts.
 
+use std::sync::LazyLock;
+
 use clap::ValueEnum;
 
 use super::lines::PROJECTS;
-use super::plans::{assert_is_yaml, tree};
+use super::plans::assert_is_yaml;
 use super::random::Random;
 use super::{Words, fuzz};
 use crate::cli::Cli;
 use crate::commands::error::Error;
 use crate::commands::manifests::error::ManifestsError;
-use crate::commands::tests::planned;
+use crate::commands::tests::{Bench, planned};
 use crate::layout;
 use crate::marker::ScaffoldMarker;
 
@@ -57,10 +59,15 @@ fn code_markers_make_manifests_or_errors() {
     fuzz("code_markers", 600, 1, |random| {
         let source = source(random);
         random.input(&source);
-        let mut files = PROJECTS[random.below(PROJECTS.len())].files.clone();
-        files.insert("src/bin/fuzz.rs".to_owned(), source.clone());
+        let files = PROJECTS[random.below(PROJECTS.len())].files.iter();
+        let files = files.map(|(path, text)| (path.as_str(), text.as_str()));
+        // No markers are read in the vendored crates.
+        let files = files.filter(|(path, _)| !layout::is_vendored(path));
+        let tree = files
+            .chain([("src/bin/fuzz.rs", source.as_str())])
+            .collect();
         let cli = Cli::of(&["kbr", "manifests"].map(Into::into), &[]).expect("a line");
-        match planned(cli, &tree(&files)).expect("it plans") {
+        match planned(cli, &tree).expect("it plans") {
             Ok(plan) => {
                 for step in &plan.steps {
                     assert_is_yaml(&step.path, step.after.as_deref().unwrap_or_default());
@@ -92,15 +99,20 @@ fn code_markers_make_manifests_or_errors() {
 
 /// A file with scaffold markers that somebody has edited, and one of its markers.
 fn scaffold(random: &mut Random) -> (String, ScaffoldMarker) {
+    static MARKED: LazyLock<Vec<Vec<&str>>> = LazyLock::new(|| {
+        let texts = |bench: &'static Bench| {
+            let texts = bench.files.values().map(String::as_str);
+            texts.filter(|text| text.contains("+kbr:scaffold:"))
+        };
+        PROJECTS.iter().map(|it| texts(it).collect()).collect()
+    });
     let markers = ScaffoldMarker::value_variants();
     let marker = markers[random.below(markers.len())];
-    let files = &PROJECTS[random.below(PROJECTS.len())].files;
-    let holding: Vec<&String> = files
-        .values()
-        .filter(|text| text.contains(&marker.line()))
-        .collect();
+    let line = marker.line();
+    let mut holding = MARKED[random.below(MARKED.len())].clone();
+    holding.retain(|text| text.contains(&line));
     let Some(text) = holding.get(random.below(holding.len())) else {
-        return (format!("{}\n", marker.line()), marker);
+        return (format!("{line}\n"), marker);
     };
     let words = [
         "mod z;\n",
@@ -112,7 +124,7 @@ fn scaffold(random: &mut Random) -> (String, ScaffoldMarker) {
         "- a.yaml\n",
         "x:\n",
         "{\n",
-        &marker.line(),
+        &line,
     ];
     (random.mutate(text, &words), marker)
 }
