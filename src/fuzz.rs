@@ -1,8 +1,8 @@
 //! Fuzzing: no input makes kbr panic, or plan something that makes no sense.
 //!
 //! Each target derives its inputs from a seed: what a user may type or have in a file, with a few random
-//! changes. Every `cargo test` tries a few hundred; `tests/tools/fuzz` tries millions, and prints how to
-//! repeat one that failed.
+//! changes. Every `cargo test` tries a few hundred, other ones for each commit; `tests/tools/fuzz` tries
+//! millions. A case that fails prints how to repeat it.
 
 mod crds;
 mod disk;
@@ -11,54 +11,59 @@ mod markers;
 mod names;
 mod plans;
 mod project;
-mod random;
+pub mod random;
 
-use std::env;
+use std::collections::BTreeSet;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::LazyLock;
 
 pub use disk::folder;
 use random::Random;
 
-/// Environment variable: how many cases of each target are tried.
-pub const CASES: &str = "KBR_FUZZ";
-
-/// Environment variable: the seed of the first case; each further case has the next one.
-const SEED: &str = "KBR_FUZZ_SEED";
-
 /// Fragments of texts.
 type Words = LazyLock<Vec<&'static str>>;
-
-fn number(variable: &str) -> Option<u64> {
-    let text = env::var(variable).ok()?;
-    Some(
-        text.parse()
-            .unwrap_or_else(|_| panic!("{variable} is not a number: {text:?}")),
-    )
-}
 
 /// Runs a target; `case` returns whether its input was accepted. Runs `cases` of them or, if the
 /// environment sets a number, one in `share` of that.
 fn fuzz(target: &str, cases: u64, share: u64, mut case: impl FnMut(&mut Random) -> bool) {
-    let count = number(CASES).map_or(cases, |asked| asked.div_ceil(share));
-    let first = number(SEED).unwrap_or_default();
+    let seeds = random::seeds(cases, share);
+    let (first, count) = (seeds.start, seeds.end - seeds.start);
     let mut accepted = 0;
-    for seed in first..first + count {
+    for seed in seeds {
         let mut random = Random::new(seed);
         match catch_unwind(AssertUnwindSafe(|| case(&mut random))) {
             Ok(is_accepted) => accepted += u64::from(is_accepted),
             Err(panic) => {
-                random.fails(&format!(
-                    "{CASES}=1 {SEED}={seed} tests/tools/fuzz {target}"
-                ));
+                random.fails(&random::again(seed, target));
                 resume_unwind(panic);
             }
         }
     }
-    random::say(&format!("{target}: {cases} cases, {accepted} accepted\n"));
+    random::say(&format!(
+        "{target}: {count} cases from seed {first}, {accepted} accepted\n"
+    ));
     // A target whose inputs are always refused tests only refusals.
     assert!(
-        cases < 100 || accepted * 50 > cases,
-        "{accepted} of {cases} accepted"
+        count < 100 || accepted * 50 > count,
+        "{accepted} of {count} accepted from seed {first}"
     );
+}
+
+#[test]
+fn a_seed_decides_what_is_drawn() {
+    let drawn = |seed| {
+        let mut random = Random::new(seed);
+        let numbers: Vec<usize> = (0..8).map(|_| random.below(1000)).collect();
+        (numbers, random.mutate("some words of a text", &["other"]))
+    };
+    assert_eq!(drawn(7), drawn(7));
+    let different: BTreeSet<_> = (0..100).map(drawn).collect();
+    assert_eq!(different.len(), 100);
+}
+
+#[test]
+fn a_commit_decides_the_seed() {
+    let commit = "00c0ffee16d2a4b9f6e1d7c3a58b90e24f7d6c1b\n";
+    assert_eq!(random::of_commit(commit), 0xc0_ffee);
+    assert_eq!(random::of_commit(""), 0);
 }

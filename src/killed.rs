@@ -1,15 +1,16 @@
 //! Kills kbr at every write of every command that writes, and then types the command again.
 //!
 //! The killed process is this test binary, which runs itself with the same test: `apply::faults` ends it
-//! before its nth write, for n = 1, 2, 3 until it finishes earlier. `init`, `edit` and `rename` have so
-//! many writes that only some of them are tried, unless `tests/tools/fuzz` runs this.
+//! before its nth write. The commands have thousands of writes, so `cargo test` tries only some of each,
+//! other ones for each commit; `tests/tools/fuzz` tries all.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::env;
 use std::ffi::OsString;
 use std::fs;
 use std::path::Path;
 use std::process::{Command, exit};
+use std::thread;
 
 use tempfile::TempDir;
 
@@ -19,12 +20,18 @@ use crate::cli::Cli;
 use crate::commands;
 use crate::commands::error::Result;
 use crate::commands::external::tests::CRDS;
-use crate::fuzz;
+use crate::fuzz::{self, random};
 use crate::report::Report;
 use crate::tree::TEMPORARY;
 
 /// Variable for the process to be killed: the write that fails, the write before which it ends, the line.
 const TO_CHILD: &str = "KBR_TEST_KILLED";
+
+/// What a process that finished prints last: the number of its writes.
+const WRITES: &str = "\nwrites: ";
+
+/// A run divides the writes of a line into this many parts, and kills the line at one write of each.
+const PARTS: usize = 4;
 
 const INIT: &str = "init --domain example.com --project-name sandbox";
 const API: &str = "create api --kind Foo";
@@ -66,9 +73,20 @@ enum End {
     Killed,
 }
 
+/// A process that ran a line.
+struct Ran {
+    end: End,
+    /// What it printed on standard output.
+    text: String,
+    /// How many writes it began, unless it was killed.
+    writes: usize,
+}
+
 /// The running test, which a child process runs as well.
 struct Child {
     test: &'static str,
+    /// Chooses the writes; without one, all of them are tried.
+    seed: Option<u64>,
 }
 
 impl Child {
@@ -82,18 +100,16 @@ impl Child {
             let (report, done) = run(Path::new("."), next());
             let code = i32::from(done.is_err());
             report.finish(done);
+            random::say(&format!("{WRITES}{}", faults::writes()));
             exit(code);
         }
-        Self { test }
+        let asked = random::number_in(random::CASES);
+        let seed = asked.is_none().then(random::first_seed);
+        Self { test, seed }
     }
 
     /// Runs a line in a child process.
-    fn run(&self, folder: &Path, line: &str, fails_at: usize, ends_at: usize) -> End {
-        self.output(folder, line, fails_at, ends_at).0
-    }
-
-    /// Like `run`, with the text on standard output.
-    fn output(&self, folder: &Path, line: &str, fails_at: usize, ends_at: usize) -> (End, String) {
+    fn run(&self, folder: &Path, line: &str, fails_at: usize, ends_at: usize) -> Ran {
         let mut child = Command::new(env::current_exe().expect("this program"));
         child.args(["--exact", self.test, "--test-threads=1"]);
         child.env(TO_CHILD, format!("{fails_at} {ends_at} {line}"));
@@ -104,9 +120,54 @@ impl Child {
             Some(KILLED) => End::Killed,
             _ => panic!("{output:?}"),
         };
-        let text = String::from_utf8(output.stdout).expect("UTF-8");
-        (end, text)
+        let said = String::from_utf8(output.stderr).expect("UTF-8");
+        let writes = said.rsplit_once(WRITES).map(|(_, number)| number.parse());
+        Ran {
+            text: String::from_utf8(output.stdout).expect("UTF-8"),
+            writes: writes.map_or(0, |number| number.expect("a number")),
+            end,
+        }
     }
+
+    /// Those of the writes from `first` to `last` that this run tries.
+    fn drawn(&self, first: usize, last: usize) -> BTreeSet<usize> {
+        drawn(first, last, self.seed)
+    }
+}
+
+impl Drop for Child {
+    fn drop(&mut self) {
+        if thread::panicking() {
+            let test = self.test;
+            let again = match self.seed {
+                Some(seed) => format!("KBR_SEED={seed} cargo test --lib {test}"),
+                None => format!("tests/tools/fuzz {test}"),
+            };
+            random::say(&format!("repeat it with: {again}\n"));
+        }
+    }
+}
+
+/// The first and the last write, which are unlike the others, and one of each part; all without a seed.
+fn drawn(first: usize, last: usize, seed: Option<u64>) -> BTreeSet<usize> {
+    let all: Vec<usize> = (first..=last).collect();
+    assert!(!all.is_empty(), "it writes something");
+    let Some(mut random) = seed.map(random::Random::new) else {
+        return BTreeSet::from_iter(all);
+    };
+    let parts = all.chunks(all.len().div_ceil(PARTS));
+    let some = parts.map(|part| part[random.below(part.len())]);
+    some.chain([first, last]).collect()
+}
+
+#[test]
+fn the_seed_decides_which_writes_are_tried() {
+    let of = |seed| drawn(3, 90, Some(seed));
+    assert_eq!(of(7), of(7));
+    assert_ne!(of(7), of(8));
+    let all: BTreeSet<usize> = (3..=90).collect();
+    assert_eq!(drawn(3, 90, None), all);
+    assert_eq!((0..1000).flat_map(of).collect::<BTreeSet<_>>(), all);
 }
 
 fn files(folder: &Path) -> Files {
@@ -177,30 +238,23 @@ impl Case {
 
     /// Whichever write the line is killed before, typing it again gives the result of an uninterrupted run.
     fn is_finished_when_typed_again(&self, child: &Child, fails_at: usize) {
-        let step = match env::var(fuzz::CASES) {
-            Ok(_) => 1,
-            Err(_) if self.line.starts_with("init") => 29,
-            Err(_) if self.line.starts_with("edit") => 17,
-            Err(_) if self.line.starts_with("rename") => 37,
-            Err(_) => 1,
+        let whole = folder(&self.old);
+        let ran = child.run(whole.path(), self.line, fails_at, 0);
+        let (expected, end) = match fails_at {
+            0 => (&self.new, End::Done),
+            _ => (&self.old, End::Refused),
         };
-        for ends_at in (fails_at + 1..).step_by(step) {
+        assert_eq!(ran.end, end);
+        assert_same(expected, &files(whole.path()), self.line);
+        for ends_at in child.drawn(fails_at + 1, ran.writes) {
+            let when = format!("`{}` killed before write {ends_at}", self.line);
             let folder = folder(&self.old);
-            let end = child.run(folder.path(), self.line, fails_at, ends_at);
-            if end != End::Killed {
-                let (expected, code) = match fails_at {
-                    0 => (&self.new, End::Done),
-                    _ => (&self.old, End::Refused),
-                };
-                assert_eq!(end, code);
-                assert_same(expected, &files(folder.path()), self.line);
-                return;
-            }
-            // Mostly there are only temporary files so far, which make no difference to the next run.
+            let ran = child.run(folder.path(), self.line, fails_at, ends_at);
+            assert_eq!(ran.end, End::Killed, "{when}");
+            // Often there are only temporary files so far, which make no difference to the next run.
             if ends_at % 8 != 1 && self.is_untouched(folder.path()) {
                 continue;
             }
-            let when = format!("`{}` killed before write {ends_at}", self.line);
             kbr(folder.path(), self.line).unwrap_or_else(|error| panic!("{when}: {error}"));
             assert_same(&self.new, &files(folder.path()), &when);
         }
@@ -215,17 +269,23 @@ impl Case {
         found.iter().eq(old)
     }
 
-    /// Whichever write fails, the old tree is restored; returns the number of writes.
-    fn leaves_the_old_tree_when_a_write_fails(&self, child: &Child) -> usize {
-        for fails_at in 1.. {
-            let folder = folder(&self.old);
-            if child.run(folder.path(), self.line, fails_at, 0) == End::Done {
-                return fails_at - 1;
-            }
+    /// Whichever write fails, the old tree is restored.
+    fn leaves_the_old_tree_when_a_write_fails(&self, child: &Child) {
+        for fails_at in child.drawn(1, self.writes(child)) {
             let when = format!("write {fails_at} of `{}` failed", self.line);
+            let folder = folder(&self.old);
+            let ran = child.run(folder.path(), self.line, fails_at, 0);
+            assert_eq!(ran.end, End::Refused, "{when}");
             assert_same(&self.old, &files(folder.path()), &when);
         }
-        unreachable!("every command ends")
+    }
+
+    /// The number of writes if none fails.
+    fn writes(&self, child: &Child) -> usize {
+        let ran = child.run(folder(&self.old).path(), self.line, 0, 0);
+        assert_eq!(ran.end, End::Done);
+        assert!(ran.writes > 50, "{} writes", ran.writes);
+        ran.writes
     }
 }
 
@@ -296,7 +356,7 @@ fn a_write_that_fails_leaves_the_old_tree() {
     let child = Child::of("killed::a_write_that_fails_leaves_the_old_tree");
     for (line, before) in [(API, &[INIT][..]), (DELETE_API, &[INIT, API])] {
         let case = Case::new(line, before, &[]);
-        assert!(case.leaves_the_old_tree_when_a_write_fails(&child) > 50);
+        case.leaves_the_old_tree_when_a_write_fails(&child);
     }
 }
 
@@ -305,8 +365,7 @@ fn an_undo_is_finished() {
     let child = Child::of("killed::an_undo_is_finished");
     for (line, before) in [(API, &[INIT][..]), (DELETE_API, &[INIT, API])] {
         let case = Case::new(line, before, &[]);
-        let last = case.leaves_the_old_tree_when_a_write_fails(&child);
-        case.is_finished_when_typed_again(&child, last);
+        case.is_finished_when_typed_again(&child, case.writes(&child));
     }
 }
 
@@ -314,7 +373,8 @@ fn an_undo_is_finished() {
 fn killed_half_way(case: &Case, child: &Child) -> TempDir {
     for ends_at in (1..).step_by(5) {
         let folder = folder(&case.old);
-        assert_eq!(child.run(folder.path(), case.line, 0, ends_at), End::Killed);
+        let ran = child.run(folder.path(), case.line, 0, ends_at);
+        assert_eq!(ran.end, End::Killed);
         if !case.is_untouched(folder.path()) {
             return folder;
         }
@@ -327,18 +387,18 @@ fn what_finishes_the_work_may_be_killed_as_well() {
     let child = Child::of("killed::what_finishes_the_work_may_be_killed_as_well");
     let case = Case::new(DELETE_API, &[INIT, API], &[]);
     let half = files(killed_half_way(&case, &child).path());
-    for ends_at in 1.. {
-        let folder = folder(&half);
-        let end = child.run(folder.path(), case.line, 0, ends_at);
+    let whole = folder(&half);
+    let ran = child.run(whole.path(), case.line, 0, 0);
+    assert_eq!(ran.end, End::Done);
+    assert_same(&case.new, &files(whole.path()), "not killed again");
+    assert!(ran.writes > 20, "it has many writes");
+    for ends_at in child.drawn(1, ran.writes) {
         let when = format!("killed before write {ends_at} of what finishes it");
-        if end == End::Killed {
-            kbr(folder.path(), case.line).unwrap_or_else(|error| panic!("{when}: {error}"));
-        }
+        let folder = folder(&half);
+        let ran = child.run(folder.path(), case.line, 0, ends_at);
+        assert_eq!(ran.end, End::Killed, "{when}");
+        kbr(folder.path(), case.line).unwrap_or_else(|error| panic!("{when}: {error}"));
         assert_same(&case.new, &files(folder.path()), &when);
-        if end == End::Done {
-            assert!(ends_at > 20, "it has many writes");
-            return;
-        }
     }
 }
 
@@ -358,10 +418,10 @@ fn typed_again_it_tells_what_it_would_have_told_at_once() {
     let line = "create webhook --group core --version v1 --kind Pod --defaulting";
     let case = Case::new(line, &[INIT], &[]);
     let report = |folder: &Path| -> serde_json::Value {
-        let (end, text) = child.output(folder, line, 0, 0);
-        assert_eq!(end, End::Done);
-        let at = text.find('{').expect("a document");
-        serde_json::from_str(&text[at..]).expect("JSON")
+        let ran = child.run(folder, line, 0, 0);
+        assert_eq!(ran.end, End::Done);
+        let at = ran.text.find('{').expect("a document");
+        serde_json::from_str(&ran.text[at..]).expect("JSON")
     };
     let mut at_once = report(folder(&case.old).path());
     let again = report(killed_half_way(&case, &child).path());

@@ -17,6 +17,11 @@ pub fn set(fails_at: usize, ends_at: usize) {
     ENDS_AT.store(ends_at, SeqCst);
 }
 
+/// How many writes this process has begun.
+pub fn writes() -> usize {
+    WRITES.load(SeqCst)
+}
+
 pub fn before_write() -> io::Result<()> {
     let this = WRITES.fetch_add(1, SeqCst) + 1;
     if this == ENDS_AT.load(SeqCst) {

@@ -238,7 +238,7 @@ fn files(random: &mut Random, command: &Command) -> Files {
 #[test]
 fn command_lines_plan_what_can_be() {
     let mut judge = Judge::default();
-    fuzz("command_lines", 400, 1, |random| {
+    fuzz("command_lines", 120, 1, |random| {
         let line = line(random);
         random.input(&line);
         let cli = match Cli::of(&line, &[]) {

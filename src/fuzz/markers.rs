@@ -56,7 +56,7 @@ fn source(random: &mut Random) -> String {
 
 #[test]
 fn code_markers_make_manifests_or_errors() {
-    fuzz("code_markers", 600, 1, |random| {
+    fuzz("code_markers", 120, 1, |random| {
         let source = source(random);
         random.input(&source);
         let files = PROJECTS[random.below(PROJECTS.len())].files.iter();
@@ -139,7 +139,7 @@ fn only_whole_lines_come_into_files() {
         "a",
         "pub use self::m::M;",
     ];
-    fuzz("only_whole_lines", 1000, 1, |random| {
+    fuzz("only_whole_lines", 120, 1, |random| {
         let (text, marker) = scaffold(random);
         let fragment = random.pick(&FRAGMENTS);
         random.input((&text, marker, fragment));

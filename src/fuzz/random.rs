@@ -1,6 +1,15 @@
-//! Random choices from a seed, and random changes of a text.
+//! Random choices from a seed, and random changes of a text; and the seed that a run begins with.
 
+use std::env;
 use std::io::Write;
+use std::ops::Range;
+use std::process::Command;
+
+/// Environment variable: how many cases of each test are tried.
+pub const CASES: &str = "KBR_FUZZ";
+
+/// Environment variable: the seed of the first case; each further case has the next one.
+const SEED: &str = "KBR_SEED";
 
 /// Characters that often cause trouble, in texts of all kinds.
 const ODD: [&str; 40] = [
@@ -57,7 +66,7 @@ impl Random {
     }
 
     pub fn fails(&self, again: &str) {
-        say(&format!("input: {}\nrepeat it with: {again}\n", self.input));
+        say(&format!("input: {}\n{again}\n", self.input));
     }
 
     /// Returns `text` with a few changes; `words` are fragments of such texts.
@@ -129,6 +138,45 @@ impl Random {
             *text = lines.concat();
         }
     }
+}
+
+/// The number in an environment variable.
+pub fn number_in(variable: &str) -> Option<u64> {
+    let text = env::var(variable).ok()?;
+    Some(
+        text.parse()
+            .unwrap_or_else(|_| panic!("{variable} is not a number: {text:?}")),
+    )
+}
+
+/// The seed that a run begins with, unless the environment sets one: that of the commit that is checked out. So a
+/// run of the same commit repeats it, and each commit tries other cases.
+pub fn first_seed() -> u64 {
+    number_in(SEED).unwrap_or_else(|| {
+        let mut git = Command::new("git");
+        git.args(["rev-parse", "HEAD"]);
+        let output = git.current_dir(env!("CARGO_MANIFEST_DIR")).output();
+        let commit = output.map(|output| output.stdout).unwrap_or_default();
+        of_commit(&String::from_utf8_lossy(&commit))
+    })
+}
+
+/// 0 for a copy of the repository without git.
+pub fn of_commit(commit: &str) -> u64 {
+    let start = commit.get(..8).unwrap_or_default();
+    u64::from_str_radix(start, 16).unwrap_or(0)
+}
+
+/// The seeds of the cases of a run: `cases` of them or, if the environment sets a number, one in `share` of that.
+pub fn seeds(cases: u64, share: u64) -> Range<u64> {
+    let count = number_in(CASES).map_or(cases, |asked| asked.div_ceil(share));
+    let first = first_seed();
+    first..first + count
+}
+
+/// How to repeat one case of a test.
+pub fn again(seed: u64, test: &str) -> String {
+    format!("repeat it with: {CASES}=1 {SEED}={seed} tests/tools/fuzz {test}")
 }
 
 /// Prints a text even if the test succeeds.

@@ -10,6 +10,7 @@ use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
 use crate::support::goldens::{SHOWCASE, VENDORED, check_out, share_runtime, vendored};
+use crate::support::random::first_seed;
 use crate::support::{
     REPOSITORY, Sandbox, assert_same, cargo, cargo_into, compiles_into, compiling, copy, names,
     target, tree, without_package,
@@ -50,9 +51,10 @@ fn is_formatted_linted_documented_and_tested(name: &str, tested: &str) {
 
 #[test]
 fn kbr_runtime_is_formatted_linted_documented_and_tested_in_its_own_folder() {
-    // The models of the cache and of the core take minutes unless the crate is optimized.
-    let tested = "test --locked --all-features --quiet --config profile.test.package.kbr-runtime.opt-level=1";
-    is_formatted_linted_documented_and_tested(RUNTIME, tested);
+    // The models of the cache and of the core try other schedules for each commit.
+    let seed = format!("env.KBR_SEED=\"{}\"", first_seed());
+    let tested = format!("test --locked --all-features --quiet --config {seed}");
+    is_formatted_linted_documented_and_tested(RUNTIME, &tested);
 }
 
 #[test]

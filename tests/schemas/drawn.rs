@@ -2,16 +2,10 @@
 //! accepts and returns them unchanged, and Rust can read them.
 //!
 //! Each type is drawn from a seed and built of real types with holes, see [`tree`]; it is described by what
-//! kube and schemars derive for those. Every `cargo test` tries some hundreds; `tests/tools/fuzz` tries more.
+//! kube and schemars derive for those. Every `cargo test` tries a few, other ones for each commit; `tests/tools/fuzz` tries
+//! thousands.
 
 mod objects;
-#[path = "../../src/fuzz/random.rs"]
-#[allow(
-    dead_code,
-    clippy::incompatible_msrv,
-    reason = "it has more for the tests of the library, which need not build with an old compiler"
-)]
-mod random;
 mod refused;
 mod shapes;
 mod tree;
@@ -31,8 +25,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use crate::support::api_server::{Answer, api_server};
+use crate::support::random::{self, Random};
 use crate::support::{Run, Sandbox};
-use random::Random;
 use refused::Refused;
 use tree::{Hole, Node, Shape, Wanted};
 
@@ -374,21 +368,12 @@ fn try_objects(node: &Rc<Node>, crd: &Value, random: &mut Random) -> Result<usiz
     Ok(objects.taken)
 }
 
-fn number_in(variable: &str) -> Option<u64> {
-    let text = env::var(variable).ok()?;
-    Some(
-        text.parse()
-            .unwrap_or_else(|_| panic!("{variable} is not a number: {text:?}")),
-    )
-}
-
 #[test]
 fn generated_crds_are_accepted_and_their_objects_are_read_back() {
     // An API server handles few types a second, so this tries a hundredth of what the other tests try.
-    let cases = number_in("KBR_FUZZ").map_or(200, |number| number.div_ceil(100));
-    let first = number_in("KBR_FUZZ_SEED").unwrap_or_default();
+    let seeds: Vec<u64> = random::seeds(25, 100).collect();
+    let (first, cases) = (seeds[0], seeds.len());
     let project = Project::new();
-    let seeds: Vec<u64> = (first..first + cases).collect();
     let (mut wrong, mut taken) = (Vec::new(), 0);
     for (batch, seeds) in seeds.chunks(BATCH).enumerate() {
         let mut randoms: Vec<Random> = seeds.iter().map(|seed| Random::new(*seed)).collect();
@@ -406,9 +391,7 @@ fn generated_crds_are_accepted_and_their_objects_are_read_back() {
                 Ok(count) => taken += count,
                 Err(problem) => {
                     let (seed, text) = (seeds[at], types[at].text());
-                    let again = format!(
-                        "repeat it with: KBR_FUZZ=1 KBR_FUZZ_SEED={seed} tests/tools/fuzz drawn"
-                    );
+                    let again = random::again(seed, "drawn::generated");
                     wrong.push(format!("{text}\n{problem}\n{again}"));
                 }
             }
@@ -419,7 +402,9 @@ fn generated_crds_are_accepted_and_their_objects_are_read_back() {
         }
     }
     wrong.sort_by_key(String::len);
-    random::say(&format!("drawn: {cases} types, {taken} objects taken\n"));
+    random::say(&format!(
+        "drawn: {cases} types from seed {first}, {taken} objects taken\n"
+    ));
     assert!(
         wrong.is_empty(),
         "{} of {cases}:\n{}",
@@ -451,10 +436,8 @@ fn is_refused_for(said: &str, node: &Rc<Node>) -> Result<(), String> {
 
 #[test]
 fn an_api_server_refuses_what_kbr_refuses() {
-    let cases = number_in("KBR_FUZZ").map_or(50, |number| number.div_ceil(100));
-    let first = number_in("KBR_FUZZ_SEED").unwrap_or_default();
+    let seeds: Vec<u64> = random::seeds(50, 100).collect();
     let project = Project::new();
-    let seeds: Vec<u64> = (first..first + cases).collect();
     for seeds in seeds.chunks(BATCH) {
         let drawn = seeds.iter().map(|seed| {
             let at = usize::try_from(*seed).unwrap_or_default();
@@ -474,7 +457,8 @@ fn an_api_server_refuses_what_kbr_refuses() {
             },
         ) in drawn.into_iter().enumerate()
         {
-            let again = format!("seed {}: {}", seeds[at], wrong.text());
+            let again = random::again(seeds[at], "drawn::an_api_server");
+            let again = format!("{}\n{again}", wrong.text());
             let expected = format!("`v1::Drawn{at}`: {expected}");
             assert!(stderr.contains(&expected), "{again}\n{expected}\n{stderr}");
             let is_taken = |node| {

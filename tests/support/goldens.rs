@@ -7,9 +7,9 @@
 use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 use std::sync::LazyLock;
 
+use super::random::first_seed;
 use super::{REPOSITORY, Sandbox, assert_same, cargo, copy, differences, kbr, say, target, tree};
 
 /// The golden that is read first. Its vendored crates are links to `templates/`, and those of the others a link to them.
@@ -201,7 +201,7 @@ pub static SEED: LazyLock<Option<u64>> = LazyLock::new(|| {
     let asked = std::env::var("KBR_PROVE").unwrap_or_default();
     let seed = match asked.as_str() {
         "all" => return None,
-        "" => seed_of_commit(),
+        "" => first_seed(),
         number => number.parse().expect("KBR_PROVE is a number, or `all`"),
     };
     say(&format!(
@@ -209,16 +209,6 @@ pub static SEED: LazyLock<Option<u64>> = LazyLock::new(|| {
     ));
     Some(seed)
 });
-
-/// 0 for a copy of the repository without git.
-pub fn seed_of_commit() -> u64 {
-    let mut git = Command::new("git");
-    git.args(["rev-parse", "HEAD"]).current_dir(REPOSITORY);
-    let commit = git.output().map(|output| output.stdout).unwrap_or_default();
-    let commit = String::from_utf8_lossy(&commit);
-    let start = commit.get(..8).unwrap_or_default();
-    u64::from_str_radix(start, 16).unwrap_or(0)
-}
 
 /// Whether the seed chooses the project with that name. All names that are not a golden's share a place.
 pub fn is_proved(name: &str, seed: Option<u64>) -> bool {

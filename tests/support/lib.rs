@@ -10,6 +10,12 @@ pub mod fleet;
 pub mod go_tool;
 pub mod goldens;
 pub mod helm;
+#[path = "../../src/fuzz/random.rs"]
+#[allow(
+    clippy::incompatible_msrv,
+    reason = "the tests of the library share it, which need not build with an old compiler"
+)]
+pub mod random;
 pub mod releases;
 pub mod report;
 pub mod running;

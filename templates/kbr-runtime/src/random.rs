@@ -10,3 +10,6 @@ use std::hash::{BuildHasher, Hasher};
 pub(crate) fn random() -> u64 {
     RandomState::new().build_hasher().finish()
 }
+
+#[cfg(test)]
+pub(crate) mod tests;

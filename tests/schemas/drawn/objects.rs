@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
-use super::random::Random;
+use crate::support::random::Random;
 
 /// Texts by the pattern or format that they fit.
 type Known = &'static [(&'static str, &'static [&'static str])];

@@ -8,10 +8,10 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::random::Random;
 use super::shapes::{Content, Documented, Inner, Lengths, Optional, Plain, Word};
 use super::tree::Wanted::Any;
 use super::tree::{Hole, Node, Shape};
+use crate::support::random::Random;
 
 #[derive(Debug, Deserialize, JsonSchema, Serialize)]
 pub struct Bare {

@@ -2,13 +2,19 @@
 // SPDX-License-Identifier: Apache-2.0
 
 //! Compares the cache with a plain model: a server with a history of versions, a watch at some position in
-//! it, and the responses to own writes, which may arrive late.
+//! it, and the responses to own writes, which may arrive late. `KBR_SCHEDULES` is how often, and `KBR_SEED` the seed.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 
 use proptest::prelude::*;
+use proptest::strategy::ValueTree;
+use proptest::test_runner::{RngAlgorithm, TestRng, TestRunner};
 
 use super::*;
+use crate::random::tests::{again, seeds};
+
+/// How many lists of steps are tried unless `KBR_SCHEDULES` says otherwise.
+const SCHEDULES: u64 = 10_000;
 
 /// Four objects; every second one belongs to `y`.
 const OBJECTS: usize = 4;
@@ -266,13 +272,33 @@ fn run(steps: Vec<Step>) -> Result<(), TestCaseError> {
     Ok(())
 }
 
-#[test]
-fn the_newer_of_what_the_watch_has_shown_and_what_was_written_shows() {
+/// What tries so many lists of steps, which follow from the seed.
+fn runner(seed: u64, cases: u64) -> TestRunner {
     let config = ProptestConfig {
-        cases: 100_000,
+        cases: u32::try_from(cases).unwrap(),
         failure_persistence: None,
         ..ProptestConfig::default()
     };
-    let mut runner = proptest::test_runner::TestRunner::new(config);
-    runner.run(&steps(), run).unwrap();
+    let mut bytes = [0; 32];
+    bytes[..8].copy_from_slice(&seed.to_le_bytes());
+    TestRunner::new_with_rng(config, TestRng::from_seed(RngAlgorithm::ChaCha, &bytes))
+}
+
+#[test]
+fn a_seed_decides_the_steps() {
+    let drawn = |seed| {
+        let tree = steps().new_tree(&mut runner(seed, 1)).unwrap();
+        format!("{:?}", tree.current())
+    };
+    assert_eq!(drawn(7), drawn(7));
+    let different: BTreeSet<_> = (0..100).map(drawn).collect();
+    assert!(different.len() > 90);
+}
+
+#[test]
+fn the_newer_of_what_the_watch_has_shown_and_what_was_written_shows() {
+    let seeds = seeds(SCHEDULES);
+    let mut runner = runner(seeds.start, seeds.end - seeds.start);
+    let done = runner.run(&steps(), run);
+    done.unwrap_or_else(|error| panic!("{error}\n{}", again(&seeds, "the_newer_of")));
 }
