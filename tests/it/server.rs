@@ -5,9 +5,15 @@
 
 use crate::support::cluster::Cluster;
 use crate::support::crdgen::{Project, described};
+use crate::support::running::processes_with;
 use crate::support::types::{fine, refused, refused_entries};
+use crate::support::{Sandbox, assets};
 use serde_json::{Value, json};
 use std::fs;
+use std::os::unix::process::CommandExt;
+use std::process::{Command, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
 
 #[test]
 fn an_emitted_crd_is_accepted_without_a_warning() {
@@ -169,5 +175,41 @@ fn kbr_rewrites_crdgen() {
         assert!(run.stderr.contains(&warning), "{}", run.stderr);
         assert_eq!(project.0.read(crdgen), written);
         project.kbr("manifests --check").success();
+    }
+}
+
+/// The tests of another process are interrupted, as with Ctrl-C on a terminal, in a folder whose name has a space.
+#[test]
+fn an_interrupted_test_leaves_no_process() {
+    let folder = Sandbox::new();
+    let folder = folder.path().join("with a space");
+    fs::create_dir(&folder).expect("a folder");
+    let running = || processes_with(&folder.display().to_string());
+    for server in ["etcd", "kube-apiserver"] {
+        let mut tests = Command::new(std::env::current_exe().expect("this program"));
+        tests.args([
+            "--exact",
+            "server::an_emitted_crd_is_accepted_without_a_warning",
+        ]);
+        tests
+            .env("TMPDIR", &folder)
+            .env("KUBEBUILDER_ASSETS", assets());
+        tests.stdout(Stdio::null()).stderr(Stdio::null());
+        let mut tests = tests.process_group(0).spawn().expect("the tests start");
+        let path = assets().join(server).display().to_string();
+        while !running().iter().any(|line| line.starts_with(&path)) {
+            let ended = tests.try_wait().expect("a process");
+            assert_eq!(ended, None, "no {server} was started");
+            thread::sleep(Duration::from_millis(20));
+        }
+        let mut kill = Command::new("kill");
+        kill.args(["-INT", "--", &format!("-{}", tests.id())]);
+        assert!(kill.status().expect("kill runs").success());
+        tests.wait().expect("it ends");
+        let start = Instant::now();
+        while !running().is_empty() {
+            assert!(start.elapsed() < Duration::from_secs(60), "{:?}", running());
+            thread::sleep(Duration::from_millis(20));
+        }
     }
 }

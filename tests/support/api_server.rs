@@ -6,6 +6,7 @@ use std::fmt;
 use std::fs::{self, File};
 use std::io::Write;
 use std::net::TcpListener;
+use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::LazyLock;
@@ -99,6 +100,8 @@ impl ApiServer {
         servers.arg("-c").arg(SERVERS).arg(assets());
         servers.args([etcd.to_string(), port.to_string()]);
         servers.current_dir(&folder).stdin(Stdio::piped());
+        // Ctrl-C would end the shell, and neither of the servers at once.
+        servers.process_group(0);
         let server = Self {
             port,
             agent: agent(),

@@ -3,6 +3,7 @@
 use std::fs;
 use std::io::Write;
 use std::net::TcpListener;
+use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
@@ -10,6 +11,15 @@ use std::time::{Duration, Instant};
 use serde_json::json;
 
 use super::{Run, assets};
+
+/// Runs a server until standard input is closed, which happens also when the tests are interrupted: the server is in
+/// another process group, which Ctrl-C does not reach.
+const KEPT: &str = r#"
+"$@" &
+read -r _
+kill -9 $!
+wait
+"#;
 
 pub struct Cluster {
     folder: tempfile::TempDir,
@@ -90,10 +100,13 @@ impl Cluster {
 
     /// Starts a server, which ends when the cluster is dropped.
     pub fn spawn(&mut self, program: &str, args: &[&str]) {
-        let mut command = Command::new(assets().join(program));
+        let mut command = Command::new("sh");
         command
+            .args(["-c", KEPT, "sh"])
+            .arg(assets().join(program))
             .args(args)
-            .stdin(Stdio::null())
+            .process_group(0)
+            .stdin(Stdio::piped())
             .stdout(Stdio::null())
             .stderr(Stdio::null());
         self.processes.push(command.spawn().expect("it starts"));
@@ -140,7 +153,7 @@ impl Cluster {
 impl Drop for Cluster {
     fn drop(&mut self) {
         for process in self.processes.iter_mut().rev() {
-            let _ = process.kill();
+            drop(process.stdin.take());
             let _ = process.wait();
         }
     }
