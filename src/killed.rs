@@ -7,18 +7,21 @@
 mod child;
 
 use std::collections::BTreeMap;
+use std::ffi::OsString;
 use std::fs;
 use std::path::Path;
 
 use tempfile::TempDir;
 
 use crate::apply::RECORD;
+use crate::cli::Cli;
+use crate::commands;
 use crate::commands::error::Result;
 use crate::commands::external::tests::CRDS;
 use crate::fuzz;
+use crate::report::Report;
 use crate::tree::TEMPORARY;
-
-use child::{Child, End, run};
+use child::{Child, End};
 
 const INIT: &str = "init --domain example.com --project-name sandbox";
 const API: &str = "create api --kind Foo";
@@ -38,6 +41,18 @@ type Files = BTreeMap<String, Vec<u8>>;
 /// Runs a line in `folder`, in this process.
 fn kbr(folder: &Path, line: &str) -> Result<()> {
     run(folder, line).1
+}
+
+fn run(folder: &Path, line: &str) -> (Report, Result<()>) {
+    let options = ["kbr", "--output", "json", "-C"].map(OsString::from);
+    let before = options.into_iter().chain([folder.into()]);
+    let words: Vec<OsString> = before
+        .chain(line.split_whitespace().map(Into::into))
+        .collect();
+    let cli = Cli::of(&words, &[]).expect("a line that can be parsed");
+    let report = Report::new(&cli);
+    let done = commands::run(cli, &report);
+    (report, done)
 }
 
 fn files(folder: &Path) -> Files {
@@ -116,7 +131,7 @@ impl Case {
         };
         assert_eq!(ran.end, end);
         assert_same(expected, &files(whole.path()), self.line);
-        for ends_at in child.drawn(fails_at + 1, ran.writes) {
+        for ends_at in child.drawn(self.line, fails_at + 1, ran.writes) {
             let when = format!("`{}` killed before write {ends_at}", self.line);
             let folder = folder(&self.old);
             let ran = child.run(folder.path(), self.line, fails_at, ends_at);
@@ -141,7 +156,7 @@ impl Case {
 
     /// Whichever write fails, the old tree is restored.
     fn leaves_the_old_tree_when_a_write_fails(&self, child: &Child) {
-        for fails_at in child.drawn(1, self.writes(child)) {
+        for fails_at in child.drawn(self.line, 1, self.writes(child)) {
             let when = format!("write {fails_at} of `{}` failed", self.line);
             let folder = folder(&self.old);
             let ran = child.run(folder.path(), self.line, fails_at, 0);
@@ -262,7 +277,7 @@ fn what_finishes_the_work_may_be_killed_as_well() {
     assert_eq!(ran.end, End::Done);
     assert_same(&case.new, &files(whole.path()), "not killed again");
     assert!(ran.writes > 20, "it has many writes");
-    for ends_at in child.drawn(1, ran.writes) {
+    for ends_at in child.drawn(case.line, 1, ran.writes) {
         let when = format!("killed before write {ends_at} of what finishes it");
         let folder = folder(&half);
         let ran = child.run(folder.path(), case.line, 0, ends_at);

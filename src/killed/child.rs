@@ -1,18 +1,14 @@
-//! The process that is killed: this test binary, which runs itself with the same test.
+//! The process that is killed, and at which of its writes.
 
 use std::collections::BTreeSet;
 use std::env;
-use std::ffi::OsString;
 use std::path::Path;
 use std::process::{Command, exit};
 use std::thread;
 
+use super::run;
 use crate::apply::faults::{self, KILLED};
-use crate::cli::Cli;
-use crate::commands;
-use crate::commands::error::Result;
 use crate::fuzz::random;
-use crate::report::Report;
 
 /// Variable for the process to be killed: the write that fails, the write before which it ends, the line.
 const TO_CHILD: &str = "KBR_TEST_KILLED";
@@ -23,17 +19,8 @@ const WRITES: &str = "\nwrites: ";
 /// A run divides the writes of a line into this many parts, and kills the line at one write of each.
 const PARTS: usize = 4;
 
-pub fn run(folder: &Path, line: &str) -> (Report, Result<()>) {
-    let options = ["kbr", "--output", "json", "-C"].map(OsString::from);
-    let before = options.into_iter().chain([folder.into()]);
-    let words: Vec<OsString> = before
-        .chain(line.split_whitespace().map(Into::into))
-        .collect();
-    let cli = Cli::of(&words, &[]).expect("a line that can be parsed");
-    let report = Report::new(&cli);
-    let done = commands::run(cli, &report);
-    (report, done)
-}
+/// The same for lines that read and write the whole project, each of which takes seconds.
+const PARTS_OF_SLOW: usize = 2;
 
 /// How a process that ran a line ended.
 #[derive(Debug, PartialEq, Eq)]
@@ -99,9 +86,11 @@ impl Child {
         }
     }
 
-    /// Those of the writes from `first` to `last` that this run tries.
-    pub fn drawn(&self, first: usize, last: usize) -> BTreeSet<usize> {
-        drawn(first, last, self.seed)
+    /// Those of the writes of a line, from `first` to `last`, that this run tries.
+    pub fn drawn(&self, line: &str, first: usize, last: usize) -> BTreeSet<usize> {
+        let is_slow = line.starts_with("edit") || line.starts_with("rename");
+        let parts = if is_slow { PARTS_OF_SLOW } else { PARTS };
+        drawn(first, last, parts, self.seed)
     }
 }
 
@@ -119,23 +108,23 @@ impl Drop for Child {
 }
 
 /// The first and the last write, which are unlike the others, and one of each part; all without a seed.
-fn drawn(first: usize, last: usize, seed: Option<u64>) -> BTreeSet<usize> {
+fn drawn(first: usize, last: usize, parts: usize, seed: Option<u64>) -> BTreeSet<usize> {
     let all: Vec<usize> = (first..=last).collect();
     assert!(!all.is_empty(), "it writes something");
     let Some(mut random) = seed.map(random::Random::new) else {
         return BTreeSet::from_iter(all);
     };
-    let parts = all.chunks(all.len().div_ceil(PARTS));
+    let parts = all.chunks(all.len().div_ceil(parts));
     let some = parts.map(|part| part[random.below(part.len())]);
     some.chain([first, last]).collect()
 }
 
 #[test]
 fn the_seed_decides_which_writes_are_tried() {
-    let of = |seed| drawn(3, 90, Some(seed));
+    let of = |seed| drawn(3, 90, PARTS, Some(seed));
     assert_eq!(of(7), of(7));
     assert_ne!(of(7), of(8));
     let all: BTreeSet<usize> = (3..=90).collect();
-    assert_eq!(drawn(3, 90, None), all);
+    assert_eq!(drawn(3, 90, PARTS, None), all);
     assert_eq!((0..1000).flat_map(of).collect::<BTreeSet<_>>(), all);
 }

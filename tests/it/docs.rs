@@ -796,3 +796,39 @@ fn the_examples_of_the_goldens_are_those_that_their_tests_run() {
         );
     }
 }
+
+#[test]
+fn each_target_of_tests_is_listed_linted_and_run() {
+    let manifest: toml::Table = read("Cargo.toml").parse().expect("TOML");
+    let (listed, run, cluster) = (
+        read("CONTRIBUTING.md"),
+        read(".ci/run"),
+        read(".ci/cluster"),
+    );
+    for target in manifest["test"].as_array().expect("targets") {
+        let name = target["name"].as_str().expect("a name");
+        let option = format!("--test {name}");
+        match name {
+            // The README's command.
+            "it" => assert!(target.get("test").is_none() && run.contains("\ncargo test\n")),
+            "e2e" => assert!(
+                listed.contains(&format!("| `cargo test {option}` |"))
+                    && cluster.contains(&format!("cargo clippy {option} "))
+                    && cluster.contains(&format!("cargo test {option} "))
+            ),
+            _ => {
+                assert!(
+                    listed.contains(&format!("| `cargo test {option}` |")),
+                    "{name}"
+                );
+                let further = run.lines().find(|line| line.starts_with("further=("));
+                assert!(further.is_some_and(|line| line.contains(&option)), "{name}");
+                assert_eq!(run.matches(&option).count(), 2, "linted together, and run");
+            }
+        }
+    }
+    for command in ["clippy", "test --no-run"] {
+        let line = format!("cargo {command} \"${{further[@]}}\"");
+        assert!(run.contains(&line), "{line}");
+    }
+}

@@ -371,8 +371,12 @@ fn try_objects(node: &Rc<Node>, crd: &Value, random: &mut Random) -> Result<usiz
 #[test]
 fn generated_crds_are_accepted_and_their_objects_are_read_back() {
     // An API server handles few types a second, so this tries a hundredth of what the other tests try.
-    let seeds: Vec<u64> = random::seeds(25, 100).collect();
-    let (first, cases) = (seeds[0], seeds.len());
+    // Its draw once had a bound that the API server reads in another way than Rust.
+    let seeds: Vec<u64> = [142_462_314]
+        .into_iter()
+        .chain(random::seeds(24, 100))
+        .collect();
+    let (first, cases) = (seeds[1], seeds.len());
     let project = Project::new();
     let (mut wrong, mut taken) = (Vec::new(), 0);
     for (batch, seeds) in seeds.chunks(BATCH).enumerate() {
@@ -436,7 +440,11 @@ fn is_refused_for(said: &str, node: &Rc<Node>) -> Result<(), String> {
 
 #[test]
 fn an_api_server_refuses_what_kbr_refuses() {
-    let seeds: Vec<u64> = random::seeds(50, 100).collect();
+    // Its draw once had the type `Tree` in a `Box`.
+    let seeds: Vec<u64> = [123_456_796]
+        .into_iter()
+        .chain(random::seeds(49, 100))
+        .collect();
     let project = Project::new();
     for seeds in seeds.chunks(BATCH) {
         let drawn = seeds.iter().map(|seed| {
@@ -460,7 +468,13 @@ fn an_api_server_refuses_what_kbr_refuses() {
             let again = random::again(seeds[at], "drawn::an_api_server");
             let again = format!("{}\n{again}", wrong.text());
             let expected = format!("`v1::Drawn{at}`: {expected}");
-            assert!(stderr.contains(&expected), "{again}\n{expected}\n{stderr}");
+            // schemars numbers a second type of that name: the same one in a `Box`.
+            let boxed = expected.replace(
+                ".children[]` contains itself (`Tree`)",
+                ".children[].children[]` contains itself (`Tree2`)",
+            );
+            let is_said = stderr.contains(&expected) || stderr.contains(&boxed);
+            assert!(is_said, "{again}\n{expected}\n{stderr}");
             let is_taken = |node| {
                 let answer = without_kbr(&root(node));
                 answer.is_some_and(|answer| answer.status == 201)

@@ -177,7 +177,9 @@ pub struct Ranges {
     #[schemars(range(min = 1, max = 100))]
     #[serde(default = "one")]
     unsigned: u8,
-    #[schemars(range(min = 0.5, max = 100.0))]
+    // Whole: the API server compares an integer with the bound's whole part, so it would store the 0 that is not 0.5, and
+    // refuse the 0.0 that Rust writes (`MinimumNativeType` of kube-openapi).
+    #[schemars(range(min = 1.0, max = 100.0))]
     float: f64,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(max = number(1)))]
