@@ -83,9 +83,10 @@ pub fn api_server() -> &'static ApiServer {
 impl ApiServer {
     fn start() -> Self {
         let parent = Path::new(env!("CARGO_TARGET_TMPDIR"));
-        let lock = File::create(parent.join("api-server.lock")).expect("a lock");
+        // Another target may run at the same time.
+        let folder = parent.join(concat!(env!("CARGO_CRATE_NAME"), "-api-server"));
+        let lock = File::create(folder.with_extension("lock")).expect("a lock");
         lock.lock().expect("the lock");
-        let folder = parent.join("api-server");
         if folder.exists() {
             fs::remove_dir_all(&folder).expect("the folder is removed");
         }
