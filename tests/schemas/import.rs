@@ -40,7 +40,7 @@ const TABLE: &str = "KBR_IMPORT_TABLE";
 fn folders() -> Vec<PathBuf> {
     match env::var(FOLDERS) {
         Ok(folders) => folders.split(':').map(PathBuf::from).collect(),
-        Err(_) => vec![Path::new(REPOSITORY).join("tests/it/import/crds")],
+        Err(_) => vec![Path::new(REPOSITORY).join("tests/schemas/import/crds")],
     }
 }
 

@@ -76,7 +76,7 @@ fn a_known_format_stays() {
     );
 }
 
-/// What the bounds accept is tried on the API server, in `tests/it/crds/strings.rs`.
+/// What the bounds accept is tried on the API server, in `tests/schemas/crds/strings.rs`.
 #[test]
 fn a_format_that_the_api_server_reads_differently_is_bounded() {
     let ip = field("v1::Numbers", "ip");
@@ -110,7 +110,7 @@ fn the_bounds_of_the_user_stay() {
     }
 }
 
-/// The API server alone accepts any list there, as tried in `tests/it/crds/strings.rs`.
+/// The API server alone accepts any list there, as tried in `tests/schemas/crds/strings.rs`.
 #[test]
 fn a_list_is_refused_in_place_of_a_string_with_a_format() {
     for (field, is_bounded) in [
