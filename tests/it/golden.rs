@@ -13,7 +13,8 @@ use std::os::unix::fs::symlink;
 use std::path::Path;
 
 use crate::support::goldens::{
-    GOLDENS, SHOWCASE, VENDORED, add_dependency, check, run_step, share_runtime, steps, testdata,
+    CRATES, GOLDENS, SHOWCASE, VENDORED, add_dependency, check, run_step, share_runtime, steps,
+    testdata,
 };
 use crate::support::{Sandbox, compiling, copy, differences, names, tree};
 
@@ -54,7 +55,7 @@ fn link_crates(name: &str, vendored: &Path) {
             .expect("a link to those of the showcase");
     }
     fs::create_dir(vendored).expect("a folder");
-    for name in ["kbr-runtime", "kbr-testing"] {
+    for name in CRATES {
         let to = format!("../../../templates/{name}");
         symlink(to, vendored.join(name)).expect("a link to the crate");
     }

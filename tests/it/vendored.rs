@@ -5,30 +5,16 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use std::fs;
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use sha2::{Digest, Sha256};
 
 use crate::support::documents::read;
-use crate::support::goldens::GOLDENS;
+use crate::support::goldens::{CRATES, GOLDENS, RUNTIME, TESTING, VENDORED, in_place};
 use crate::support::{KUBERNETES, REPOSITORY, Sandbox, assert_same, tree};
-
-const RUNTIME: &str = "kbr-runtime";
-
-const TESTING: &str = "kbr-testing";
-
-const CRATES: [&str; 2] = [RUNTIME, TESTING];
-
-/// The folder of both in a project.
-const VENDORED: &str = "third_party";
 
 /// The files that kbr adds to a crate's own.
 const ADDED: [&str; 2] = [".rustfmt.toml", "SHA256SUMS"];
-
-/// A crate in the folder where it is edited.
-fn in_place(name: &str) -> PathBuf {
-    Path::new(REPOSITORY).join("templates").join(name)
-}
 
 fn vendored(project: &Path, name: &str) -> BTreeMap<String, String> {
     tree(&project.join(VENDORED).join(name))

@@ -9,23 +9,14 @@ use std::process::Command;
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
-use crate::support::goldens::{SHOWCASE, VENDORED, check_out, share_runtime, vendored};
+use crate::support::goldens::{
+    CRATES, RUNTIME, SHOWCASE, TESTING, VENDORED, check_out, in_place, share_runtime, vendored,
+};
 use crate::support::random::first_seed;
 use crate::support::{
     REPOSITORY, Sandbox, assert_same, cargo, cargo_into, compiles_into, compiling, copy, names,
     target, tree, without_package,
 };
-
-const RUNTIME: &str = "kbr-runtime";
-
-const TESTING: &str = "kbr-testing";
-
-const CRATES: [&str; 2] = [RUNTIME, TESTING];
-
-/// A crate in the folder where it is edited.
-fn in_place(name: &str) -> PathBuf {
-    Path::new(REPOSITORY).join("templates").join(name)
-}
 
 /// One command each, in the crate's own folder, without a golden.
 fn is_formatted_linted_documented_and_tested(name: &str, tested: &str) {

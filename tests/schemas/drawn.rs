@@ -2,7 +2,7 @@
 //! accepts and returns them unchanged, and Rust can read them.
 //!
 //! Each type is drawn from a seed and built of real types with holes, see [`tree`]; it is described by what
-//! kube and schemars derive for those. Every `cargo test` tries a few, other ones for each commit; `tests/tools/fuzz` tries
+//! kube and schemars derive for those. Every run tries a few, other ones for each commit; `tests/tools/fuzz` tries
 //! thousands.
 
 mod objects;

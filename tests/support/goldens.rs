@@ -18,6 +18,18 @@ pub const SHOWCASE: &str = "cronjob";
 /// The folder of the vendored crates.
 pub const VENDORED: &str = "third_party";
 
+pub const RUNTIME: &str = "kbr-runtime";
+
+pub const TESTING: &str = "kbr-testing";
+
+/// The vendored crates, by their names.
+pub const CRATES: [&str; 2] = [RUNTIME, TESTING];
+
+/// A crate in the folder where it is edited.
+pub fn in_place(name: &str) -> PathBuf {
+    Path::new(REPOSITORY).join("templates").join(name)
+}
+
 /// Every golden, by its folder under `testdata/`, which is its project's name as well.
 pub const GOLDENS: [&str; 10] = [
     "cronjob",

@@ -24,7 +24,6 @@ pub mod types;
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};
-use std::io::Write;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
@@ -341,7 +340,7 @@ pub fn compiling() -> Compiling {
 
 /// Prints what a test does that takes long; what else a test prints is shown only if it fails.
 pub fn say(text: &str) {
-    let _ = writeln!(std::io::stderr(), "{text}");
+    random::say(&format!("{text}\n"));
 }
 
 /// The target directory of every project that the tests compile.
