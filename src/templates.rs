@@ -273,6 +273,36 @@ mod tests {
     }
 
     #[test]
+    fn in_pieces_each_template_renders_the_same_as_a_whole() {
+        let schemas = all::all().into_iter();
+        let schemas = schemas.map(|(path, schema)| (format!("{path}{EXTENSION}"), schema));
+        let schemas: std::collections::BTreeMap<_, _> = schemas.collect();
+        for (path, text) in files() {
+            let init = || schemars::schema_for!(InitContext);
+            let schema = schemas.get(&path).cloned().unwrap_or_else(init);
+            for is_true in [true, false] {
+                let context = Context::from(example(schema.as_value(), is_true));
+                let whole = engine::whole(text, &context);
+                assert_eq!(render(&path, text, &context), whole, "{path}");
+            }
+        }
+    }
+
+    /// A value of an object with that schema.
+    fn example(schema: &serde_json::Value, is_true: bool) -> serde_json::Value {
+        let fields = schema["properties"].as_object().into_iter().flatten();
+        let fields = fields.map(|(name, field)| {
+            let value = match field["type"].as_str() {
+                Some("boolean") => is_true.into(),
+                Some("array") => serde_json::json!([{ "kind": "A", "module": "a" }]),
+                _ => name.as_str().into(),
+            };
+            (name.clone(), value)
+        });
+        serde_json::Value::Object(fields.collect())
+    }
+
+    #[test]
     fn every_marker_in_a_template_exists() {
         use crate::marker::ScaffoldMarker;
         use clap::ValueEnum;

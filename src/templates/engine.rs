@@ -27,28 +27,48 @@ static ENGINE: LazyLock<Handlebars<'_>> = LazyLock::new(|| {
     engine
 });
 
+/// A part of a template.
+enum Piece {
+    /// Lines without a tag.
+    Text(&'static str),
+    Parsed(Template),
+}
+
+/// The pieces of each template, by its text.
+type Parsed = HashMap<&'static str, Arc<Vec<Piece>>>;
+
 /// Renders a template. One that does not render is a bug in kbr, which its tests find first.
 pub fn render(name: &str, source: &'static str, context: &Context) -> String {
     let (before, dynamic, after) = split(source);
     if dynamic.is_empty() {
         return source.to_owned();
     }
-    let template = parsed(name, dynamic);
-    let mut state = RenderContext::new(None);
-    let rendered = template
-        .renders(&ENGINE, context, &mut state)
-        .unwrap_or_else(|error| panic!("template {name}: {error}"));
-    format!("{before}{rendered}{after}")
+    let mut text = before.to_owned();
+    for piece in parsed(name, dynamic).iter() {
+        match piece {
+            Piece::Text(lines) => text.push_str(lines),
+            Piece::Parsed(template) => {
+                let rendered = template.renders(&ENGINE, context, &mut RenderContext::new(None));
+                let rendered = rendered.unwrap_or_else(|error| panic!("template {name}: {error}"));
+                text.push_str(&rendered);
+            }
+        }
+    }
+    text.push_str(after);
+    text
 }
 
 /// The parsed template, which is kept until the process ends: many kinds need the same template, and to parse it takes
 /// longer than to render it.
-fn parsed(name: &str, source: &'static str) -> Arc<Template> {
-    static PARSED: LazyLock<Mutex<HashMap<&str, Arc<Template>>>> = LazyLock::new(Mutex::default);
-    let parse = || {
-        let parsed = Template::compile(source);
-        Arc::new(parsed.unwrap_or_else(|error| panic!("template {name}: {error}")))
+fn parsed(name: &str, source: &'static str) -> Arc<Vec<Piece>> {
+    static PARSED: LazyLock<Mutex<Parsed>> = LazyLock::new(Mutex::default);
+    let parse = |(text, has_tags)| match has_tags {
+        true => Piece::Parsed(
+            Template::compile(text).unwrap_or_else(|error| panic!("template {name}: {error}")),
+        ),
+        false => Piece::Text(text),
     };
+    let parse = || Arc::new(pieces(source).into_iter().map(parse).collect());
     // A template that cannot be parsed is not kept, so the map is whole after its panic.
     let mut all = PARSED.lock().unwrap_or_else(PoisonError::into_inner);
     all.entry(source).or_insert_with(parse).clone()
@@ -72,6 +92,37 @@ fn split(source: &str) -> (&str, &str, &str) {
         .find('\n')
         .map_or(source.len(), |newline| last + newline + 1);
     (&source[..start], &source[start..end], &source[end..])
+}
+
+/// A template as the engine renders it without [`split`] and [`pieces`].
+#[cfg(test)]
+pub fn whole(source: &str, context: &Context) -> String {
+    let rendered = ENGINE.render_template_with_context(source, context);
+    rendered.expect("it renders")
+}
+
+/// Splits these lines again, into those with tags or inside of a block and those without.
+fn pieces(source: &str) -> Vec<(&str, bool)> {
+    let mut pieces: Vec<(&str, bool)> = Vec::new();
+    let (mut depth, mut start, mut end) = (0, 0, 0);
+    for line in source.split_inclusive('\n') {
+        // A single byte is found much faster.
+        let may_have_tags = [b'{', b'}'].iter().any(|it| line.as_bytes().contains(it));
+        let count = |tag| line.matches(tag).count();
+        let has_tags = depth > 0 || may_have_tags && count("{{") + count("}}") > 0;
+        if has_tags && may_have_tags {
+            depth = (depth + count("{{#")).saturating_sub(count("{{/"));
+        }
+        if pieces.last().is_none_or(|(_, last)| *last != has_tags) {
+            start = end;
+            pieces.push(("", has_tags));
+        }
+        end += line.len();
+        if let Some((text, _)) = pieces.last_mut() {
+            *text = &source[start..end];
+        }
+    }
+    pieces
 }
 
 /// `{{#fits}}A{{else}}B{{/fits}}`: A if rustfmt would leave its lines as they are, else B.
@@ -135,6 +186,19 @@ fn has_narrow_arguments(line: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn lines_without_a_tag_outside_of_blocks_are_pieces_of_their_own() {
+        let source = "{{a}}\n}\nb\n{{#if c}}\nd\n{{#if e}}{{/if}}\nf\n{{/if}}\ng\n\\{{h";
+        let expected = [
+            ("{{a}}\n", true),
+            ("}\nb\n", false),
+            ("{{#if c}}\nd\n{{#if e}}{{/if}}\nf\n{{/if}}\n", true),
+            ("g\n", false),
+            ("\\{{h", true),
+        ];
+        assert_eq!(pieces(source), expected);
+    }
 
     #[test]
     fn a_constant_breaks_if_that_makes_it_fit() {
