@@ -2,13 +2,15 @@
 //!
 //! Each function returns a guess, which need not be valid: a message shows it only if the rule accepts it.
 
-use regex_lite::{Captures, Regex};
+use regex_lite::Captures;
+
+use super::rules::compiled;
 
 /// Replaces each match of a pattern.
-fn replaced(pattern: &str, text: &str, with: impl Fn(&Captures<'_>) -> String) -> String {
-    match Regex::new(pattern) {
-        Ok(regex) => regex.replace_all(text, with).into_owned(),
-        Err(_) => text.to_owned(),
+fn replaced(pattern: &'static str, text: &str, with: impl Fn(&Captures<'_>) -> String) -> String {
+    match compiled(pattern) {
+        Some(regex) => regex.replace_all(text, with).into_owned(),
+        None => text.to_owned(),
     }
 }
 

@@ -2,6 +2,9 @@
 //!
 //! A rule depends only on the text. If it has another source (Kubernetes, DNS, cargo), it says so.
 
+use std::collections::HashMap;
+use std::sync::{LazyLock, Mutex, PoisonError};
+
 use http::Uri;
 use regex_lite::Regex;
 
@@ -33,8 +36,20 @@ fn is_domain(text: &str) -> bool {
     is_subdomain(text) && text.split('.').all(is_label)
 }
 
-fn matches(pattern: &str, text: &str) -> bool {
-    Regex::new(pattern).is_ok_and(|regex| regex.is_match(text))
+fn matches(pattern: &'static str, text: &str) -> bool {
+    compiled(pattern).is_some_and(|regex| regex.is_match(text))
+}
+
+/// The pattern as an expression, which is kept: PROJECT alone has dozens of names.
+pub(super) fn compiled(pattern: &'static str) -> Option<Regex> {
+    static ALL: LazyLock<Mutex<HashMap<&str, Regex>>> = LazyLock::new(Mutex::default);
+    let mut all = ALL.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(known) = all.get(pattern) {
+        return Some(known.clone());
+    }
+    let regex = Regex::new(pattern).ok()?;
+    all.insert(pattern, regex.clone());
+    Some(regex)
 }
 
 /// A version as OLM reads it. It is a part of the name of the ClusterServiceVersion, `PROJECT.vVERSION`, which is also a
