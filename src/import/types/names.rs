@@ -1,5 +1,7 @@
 //! Names in Rust for names in JSON. Pure.
 
+use std::collections::HashSet;
+
 use super::model::{Field, Struct};
 use crate::names::is_keyword;
 
@@ -89,26 +91,29 @@ pub fn plain(ident: &str) -> &str {
 /// The names of the fields, each once.
 pub fn idents(structure: &Struct) -> Vec<String> {
     let mut idents: Vec<String> = Vec::new();
+    // Without what keeps them apart from keywords.
+    let mut taken: HashSet<String> = HashSet::new();
     // A name that follows the rule keeps its identifier, whatever comes before it.
-    let follows = |field: &Field| field.json == camel(&self::field(&field.json));
-    let regular: Vec<String> = structure
+    let follows = |field: &Field, ident: &str| field.json == camel(ident);
+    let named = structure
         .fields
         .iter()
-        .filter(|it| follows(it))
-        .map(|it| self::field(&it.json))
-        .collect();
-    for field in &structure.fields {
-        let wanted = self::field(&field.json);
+        .map(|it| (it, self::field(&it.json)));
+    let regular = named.clone().filter(|(it, ident)| follows(it, ident));
+    let regular: HashSet<String> = regular.map(|(_, it)| plain(&it).to_owned()).collect();
+    for (field, wanted) in named {
+        let is_regular = follows(field, &wanted);
         let is_taken = |name: &str| {
             (structure.is_whole && name == "status")
-                || idents.iter().any(|it| plain(it) == plain(name))
-                || (!follows(field) && regular.iter().any(|it| plain(it) == plain(name)))
+                || taken.contains(plain(name))
+                || (!is_regular && regular.contains(plain(name)))
         };
         let ident = match is_taken(&wanted) {
             true if structure.is_whole && wanted == "status" => "status_".to_owned(),
             true => free(format!("{}_", plain(&wanted)), is_taken),
             false => wanted,
         };
+        taken.insert(plain(&ident).to_owned());
         idents.push(ident);
     }
     idents
