@@ -3,7 +3,7 @@
 
 use std::fs;
 use std::io::{Read, Write};
-use std::net::{TcpListener, TcpStream};
+use std::net::TcpStream;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::LazyLock;
@@ -11,6 +11,7 @@ use std::sync::LazyLock;
 use serde_json::{Value, json};
 
 use crate::support::goldens::{SHOWCASE, check_out};
+use crate::support::port::free_port;
 use crate::support::running::Running;
 use crate::support::{REPOSITORY, Run, Sandbox, assets, cargo, compiling, target};
 
@@ -75,10 +76,7 @@ fn scrape(folder: &Path) {
         project.path(),
         "build --locked --quiet --example run-local"
     ));
-    let port = {
-        let free = TcpListener::bind("127.0.0.1:0").expect("a port");
-        free.local_addr().expect("an address").port()
-    };
+    let port = free_port();
     let mut operator = Command::new(target().join("debug/examples/run-local"));
     operator
         .args(["--health-probe-bind-address=0", "--metrics-secure=false"])

@@ -5,7 +5,6 @@
 use std::fmt;
 use std::fs::{self, File};
 use std::io::Write;
-use std::net::TcpListener;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -15,6 +14,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
+use super::port::free_port;
 use super::{Run, assets};
 
 /// Runs both servers until standard input is closed, which happens when the tests end.
@@ -94,7 +94,7 @@ impl ApiServer {
         let tokens = format!("{TOKEN},admin,admin,system:masters\n");
         fs::write(folder.join("tokens.csv"), tokens).expect("the file");
 
-        let [etcd, port] = free_ports();
+        let [etcd, port] = [(); 2].map(|()| free_port());
         let kubeconfig = folder.join("kubeconfig");
         fs::write(&kubeconfig, kubeconfig_of(port).to_string()).expect("the file");
         let mut servers = Command::new("sh");
@@ -181,11 +181,6 @@ fn agent() -> ureq::Agent {
     let tls = ureq::tls::TlsConfig::builder().disable_verification(true);
     let config = ureq::Agent::config_builder().http_status_as_error(false);
     config.tls_config(tls.build()).build().into()
-}
-
-fn free_ports() -> [u16; 2] {
-    let listeners = [(); 2].map(|()| TcpListener::bind("127.0.0.1:0").expect("a port"));
-    listeners.map(|listener| listener.local_addr().expect("an address").port())
 }
 
 fn kubeconfig_of(port: u16) -> Value {

@@ -2,7 +2,6 @@
 
 use std::fs;
 use std::io::Write;
-use std::net::TcpListener;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -10,6 +9,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::json;
 
+use super::port::free_port;
 use super::{Run, assets};
 
 /// Runs a server until standard input is closed, which happens also when the tests are interrupted: the server is in
@@ -157,9 +157,4 @@ impl Drop for Cluster {
             let _ = process.wait();
         }
     }
-}
-
-fn free_port() -> u16 {
-    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
-    listener.local_addr().expect("an address").port()
 }

@@ -10,6 +10,7 @@ pub mod fleet;
 pub mod go_tool;
 pub mod goldens;
 pub mod helm;
+pub mod port;
 #[path = "../../src/fuzz/random.rs"]
 #[allow(
     clippy::incompatible_msrv,

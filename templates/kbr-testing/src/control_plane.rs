@@ -8,7 +8,6 @@
 //! admission is off, since nothing here creates the account `default` of a namespace.
 
 use std::hash::{BuildHasher, Hasher, RandomState};
-use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -20,6 +19,7 @@ use serde_json::json;
 
 use super::assets::{self, Assets};
 use super::folder::Folder;
+use super::port::ReservedPort;
 use super::server::Server;
 use super::{TestEnvError, audit, keys};
 
@@ -40,16 +40,13 @@ pub(super) const PAUSE: Duration = Duration::from_millis(50);
 /// How often starting is tried, since another process may take the free ports before they are used.
 const ATTEMPTS: usize = 3;
 
-/// How many ports are tried; most ports are free.
-const PORTS: usize = 100;
-
 pub(super) struct ControlPlane {
     // Fields are dropped in this order: a server before those that it needs.
     controller_manager: Option<Server>,
     api_server: Mutex<Option<Server>>,
     etcd: Server,
-    etcd_port: u16,
-    port: u16,
+    etcd_port: ReservedPort,
+    port: ReservedPort,
     arguments: Vec<String>,
     kubeconfig: PathBuf,
     pub(super) assets: Assets,
@@ -92,9 +89,10 @@ impl ControlPlane {
         let token = random_token();
         folder.write(TOKENS, &format!("{token},{ADMIN},{ADMIN},system:masters\n"))?;
 
-        let ([etcd_port, port], log) = (free_ports()?, folder.path().join("etcd.log"));
+        let (etcd_port, port) = (ReservedPort::choose()?, ReservedPort::choose()?);
+        let log = folder.path().join("etcd.log");
         let data = folder.path().join("etcd");
-        let url = format!("http://{LOOPBACK}:{etcd_port}");
+        let url = format!("http://{LOOPBACK}:{}", etcd_port.number);
         let etcd = Server::start(
             ETCD,
             &assets.path(ETCD),
@@ -134,9 +132,9 @@ impl ControlPlane {
         self.kill_api_server();
         let file = |name: &str| self.folder.path().join(name).display().to_string();
         let usual = [
-            format!("--etcd-servers=http://{LOOPBACK}:{}", self.etcd_port),
+            format!("--etcd-servers=http://{LOOPBACK}:{}", self.etcd_port.number),
             format!("--bind-address={LOOPBACK}"),
-            format!("--secure-port={}", self.port),
+            format!("--secure-port={}", self.port.number),
             format!("--tls-cert-file={}", file(keys::CERTIFICATE)),
             format!("--tls-private-key-file={}", file(keys::KEY)),
             format!("--token-auth-file={}", file(TOKENS)),
@@ -187,9 +185,9 @@ impl ControlPlane {
     /// Waits until etcd or `server`, the API server, ends, and returns the reason.
     async fn ended(&self, server: &Server) -> TestEnvError {
         loop {
-            for (server, port) in [(&self.etcd, self.etcd_port), (server, self.port)] {
+            for (server, port) in [(&self.etcd, &self.etcd_port), (server, &self.port)] {
                 if let Err(error) = server.check() {
-                    return port_taken(error, port);
+                    return port_taken(error, port.number);
                 }
             }
             tokio::time::sleep(PAUSE).await;
@@ -307,7 +305,7 @@ impl ControlPlane {
             "apiVersion": "v1",
             "kind": "Config",
             "clusters": [{ "name": "testenv", "cluster": {
-                "server": format!("https://{LOOPBACK}:{}", self.port),
+                "server": format!("https://{LOOPBACK}:{}", self.port.number),
                 "certificate-authority": self.folder.path().join(keys::CERTIFICATE),
             } }],
             "users": [{ "name": "user", "user": { "token": token } }],
@@ -366,42 +364,6 @@ fn unusable(kubeconfig: &Path, error: &(dyn std::error::Error + 'static)) -> Tes
     }
 }
 
-/// Two different ports that are free at this moment.
-fn free_ports() -> Result<[u16; 2], TestEnvError> {
-    let find = || {
-        let listeners = [
-            TcpListener::bind((LOOPBACK, 0))?,
-            TcpListener::bind((LOOPBACK, 0))?,
-        ];
-        Ok([
-            listeners[0].local_addr()?.port(),
-            listeners[1].local_addr()?.port(),
-        ])
-    };
-    find().map_err(TestEnvError::NoPort)
-}
-
-/// A free port, for a server that will listen there much later.
-///
-/// It is between 16384 and 32767, so that it is none of the ports that operating systems assign to
-/// outgoing connections, or to listeners on any port.
-///
-/// # Errors
-///
-/// [`TestEnvError::NoPort`].
-pub(super) fn free_port() -> Result<u16, TestEnvError> {
-    let mut attempt = 1;
-    loop {
-        let [low, high, ..] = random().to_ne_bytes();
-        let port = 0x4000 | (u16::from_ne_bytes([low, high]) & 0x3fff);
-        match TcpListener::bind((LOOPBACK, port)) {
-            Ok(_) => return Ok(port),
-            Err(error) if attempt == PORTS => return Err(TestEnvError::NoPort(error)),
-            Err(_) => attempt += 1,
-        }
-    }
-}
-
 fn port_taken(error: TestEnvError, port: u16) -> TestEnvError {
     match error {
         TestEnvError::Ended {
@@ -418,6 +380,6 @@ fn random_token() -> String {
     format!("{:016x}{:016x}", random(), random())
 }
 
-fn random() -> u64 {
+pub(super) fn random() -> u64 {
     RandomState::new().build_hasher().finish()
 }

@@ -218,7 +218,7 @@ impl TestEnv {
         if let Some(serving) = &installed.serving {
             arguments.extend([
                 format!("--webhook-host={LOOPBACK}"),
-                format!("--webhook-port={}", serving.port),
+                format!("--webhook-port={}", serving.port.number),
                 format!("--webhook-cert-path={}", serving.certificates.display()),
                 format!("--webhook-cert-name={}", keys::SERVING_CERTIFICATE),
                 format!("--webhook-cert-key={}", keys::SERVING_KEY),

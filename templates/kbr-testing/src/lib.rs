@@ -138,6 +138,7 @@ mod namespaces;
 #[cfg(feature = "manager")]
 mod operator;
 mod policies;
+mod port;
 mod roles;
 mod server;
 mod serving;

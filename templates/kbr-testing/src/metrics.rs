@@ -14,9 +14,10 @@ use kube::{Api, Client, Config};
 use serde_json::{Value, json};
 use tokio::time::{sleep, timeout};
 
-use super::control_plane::{LOOPBACK, PAUSE, START_TIMEOUT, free_port};
+use super::control_plane::{LOOPBACK, PAUSE, START_TIMEOUT};
 use super::grants::items;
 use super::install::{Account, Manifests, apply, token};
+use super::port::ReservedPort;
 use super::{TestEnvError, client};
 
 /// The account that reads the metrics.
@@ -26,14 +27,14 @@ const PATH: &str = "/metrics";
 
 /// Where the operator serves its metrics, and which role allows reading them.
 pub(super) struct Metrics {
-    pub(super) port: u16,
+    pub(super) port: ReservedPort,
     /// A ClusterRole.
     role: Option<String>,
     reader: Account,
 }
 
 impl Metrics {
-    /// Chooses a port, if the deployed manager serves metrics.
+    /// Reserves a port, if the deployed manager serves metrics.
     ///
     /// # Errors
     ///
@@ -50,7 +51,7 @@ impl Metrics {
         let role = manifests.documents.iter().find(may_read);
         let role = role.and_then(|role| role["metadata"]["name"].as_str());
         Ok(Some(Self {
-            port: free_port()?,
+            port: ReservedPort::choose()?,
             role: role.map(str::to_owned),
             reader: Account {
                 namespace: manifests.account.namespace.clone(),
@@ -89,7 +90,7 @@ impl Metrics {
     }
 
     fn url(&self) -> String {
-        format!("https://{LOOPBACK}:{}", self.port)
+        format!("https://{LOOPBACK}:{}", self.port.number)
     }
 
     /// Allows the reader to read the metrics, and returns its token.

@@ -93,7 +93,8 @@ pub(super) fn start(
         flags.leader_election_id = Some(name);
     }
     if let Some(metrics) = manager.and_then(|manager| manager.metrics.as_ref()) {
-        flags.metrics_bind_address = BindAddress::Host(format!("{LOOPBACK}:{}", metrics.port));
+        flags.metrics_bind_address =
+            BindAddress::Host(format!("{LOOPBACK}:{}", metrics.port.number));
     }
     if let Some(pool) = manager.and_then(|manager| manager.pool.as_ref()) {
         flags.watch_namespace = pool.names().to_vec();
@@ -214,7 +215,7 @@ impl Serving {
     /// Sets the flags so that a manager serves its webhooks there.
     pub(super) fn set(&self, flags: &mut Flags) {
         flags.webhook_host = LOOPBACK.to_owned();
-        flags.webhook_port = self.port;
+        flags.webhook_port = self.port.number;
         flags.webhook_cert_path = Some(self.certificates.clone());
         flags.webhook_cert_name = keys::SERVING_CERTIFICATE.to_owned();
         flags.webhook_cert_key = keys::SERVING_KEY.to_owned();

@@ -8,9 +8,10 @@ use std::path::PathBuf;
 use k8s_openapi::ByteString;
 use serde_json::{Value, json};
 
-use super::control_plane::{LOOPBACK, free_port};
+use super::control_plane::LOOPBACK;
 use super::folder::Folder;
 use super::keys::Authority;
+use super::port::ReservedPort;
 use super::{TestEnvError, mount};
 
 /// The folder of the certificate and its key, in the folder of the environment.
@@ -18,20 +19,20 @@ const CERTIFICATES: &str = "serving-certs";
 
 /// The port, and the certificates used there.
 pub(super) struct Serving {
-    pub(super) port: u16,
+    pub(super) port: ReservedPort,
     pub(super) authority: Authority,
     pub(super) certificates: PathBuf,
 }
 
 impl Serving {
-    /// Chooses a port, and writes a certificate and its key to `folder`.
+    /// Reserves a port, and writes a certificate and its key to `folder`.
     ///
     /// # Errors
     ///
     /// [`TestEnvError::NoPort`], [`TestEnvError::Certificate`] and [`TestEnvError::Folder`].
     pub(super) fn prepare(folder: &Folder) -> Result<Self, TestEnvError> {
         let serving = Self {
-            port: free_port()?,
+            port: ReservedPort::choose()?,
             authority: Authority::create()?,
             certificates: folder.path().join(CERTIFICATES),
         };
@@ -59,6 +60,6 @@ impl Serving {
     }
 
     pub(super) fn url(&self, path: &str) -> String {
-        format!("https://{LOOPBACK}:{}{path}", self.port)
+        format!("https://{LOOPBACK}:{}{path}", self.port.number)
     }
 }

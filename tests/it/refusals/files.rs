@@ -279,6 +279,7 @@ error: `.clippy.toml` already exists with different content
        `third_party/kbr-testing/src/namespaces.rs` already exists with different content
        `third_party/kbr-testing/src/operator.rs` already exists with different content
        `third_party/kbr-testing/src/policies.rs` already exists with different content
+       `third_party/kbr-testing/src/port.rs` already exists with different content
        `third_party/kbr-testing/src/roles.rs` already exists with different content
        `third_party/kbr-testing/src/server.rs` already exists with different content
        `third_party/kbr-testing/src/serving.rs` already exists with different content

@@ -282,7 +282,7 @@ fn record(tap: &Tap) -> String {
 fn arguments(serving: &Serving) -> Vec<String> {
     vec![
         format!("--webhook-host={LOOPBACK}"),
-        format!("--webhook-port={}", serving.port),
+        format!("--webhook-port={}", serving.port.number),
         format!("--webhook-cert-path={}", serving.certificates.display()),
         format!("--webhook-cert-name={}", keys::SERVING_CERTIFICATE),
         format!("--webhook-cert-key={}", keys::SERVING_KEY),
