@@ -15,7 +15,7 @@ use crate::support::documents::{fenced, guide, read};
 use crate::support::{REPOSITORY, Run, Sandbox, cargo, compiling};
 
 /// Commands that are shown and not run here, by their first words, and why.
-const NOT_RUN: [(&str, &str); 22] = [
+const NOT_RUN: [(&str, &str); 23] = [
     (
         "cargo add ",
         "needs the registry; steps of the goldens are such commands",
@@ -35,6 +35,10 @@ const NOT_RUN: [(&str, &str); 22] = [
     ("export ", "the tests of `kbr envtest` read the same path"),
     ("docker ", "needs Docker"),
     ("git diff --no-index", "needs a project in Go"),
+    (
+        "KBR_ALLOW_OLDER_KUBERNETES=true make test",
+        "builds an older API server; `tests/tools/test-older-kubernetes` runs it",
+    ),
     ("kbr bundle", "needs the CRDs; its own tests run it"),
     ("kbr chart", "needs the CRDs; its own tests run it"),
     (
