@@ -6,6 +6,7 @@
 
 mod crds;
 mod disk;
+mod folder;
 mod lines;
 mod markers;
 mod names;
@@ -17,7 +18,7 @@ use std::collections::BTreeSet;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::LazyLock;
 
-pub use disk::folder;
+pub use folder::folder;
 use random::Random;
 
 /// Fragments of texts.

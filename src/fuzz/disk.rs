@@ -9,6 +9,7 @@ use std::path::{Component, Path};
 
 use tempfile::TempDir;
 
+use super::folder::folder;
 use super::fuzz;
 use super::lines::{PROJECTS, line};
 use super::random::Random;
@@ -34,12 +35,6 @@ fn files(folder: &Path) -> BTreeMap<String, Vec<u8>> {
         }
     }
     found
-}
-
-/// A temporary folder, in memory where possible, which is faster.
-pub fn folder() -> TempDir {
-    let folder = tempfile::tempdir_in("/dev/shm").or_else(|_| tempfile::tempdir());
-    folder.expect("a folder")
 }
 
 /// A folder with a project that may contain something odd, or an empty one.

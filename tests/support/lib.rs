@@ -7,6 +7,8 @@ pub mod cluster;
 pub mod crdgen;
 pub mod documents;
 pub mod fleet;
+#[path = "../../src/fuzz/folder.rs"]
+mod folder;
 pub mod go_tool;
 pub mod goldens;
 pub mod helm;
@@ -48,7 +50,7 @@ pub struct Sandbox {
 impl Sandbox {
     pub fn new() -> Self {
         Self {
-            folder: tempfile::tempdir().expect("a temporary folder"),
+            folder: folder::folder(),
         }
     }
 
