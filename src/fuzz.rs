@@ -46,7 +46,8 @@ fn fuzz(target: &str, cases: u64, share: u64, mut case: impl FnMut(&mut Random) 
     // A target whose inputs are always refused tests only refusals.
     assert!(
         count < 100 || accepted * 50 > count,
-        "{accepted} of {count} accepted from seed {first}"
+        "{accepted} of {count} accepted from seed {first}: {}",
+        random::again(first, target)
     );
 }
 

@@ -2,7 +2,7 @@
 
 use std::env;
 
-use rustix::fs::statvfs;
+use rustix::fs::{StatVfsMountFlags, statvfs};
 use tempfile::TempDir;
 
 const MEMORY: &str = "/dev/shm";
@@ -15,8 +15,14 @@ const NEEDED: u64 = 1 << 30;
 /// ext4 reuses no inode that was deleted in the last five minutes and searches for another one, which takes longer
 /// than a test that makes and deletes a project.
 pub fn folder() -> TempDir {
-    let is_large = || statvfs(MEMORY).is_ok_and(|disk| disk.f_bavail * disk.f_frsize >= NEEDED);
-    let folder = match env::var_os("TMPDIR").is_none() && is_large() {
+    // Tests put scripts into their folders.
+    let is_fit = || {
+        statvfs(MEMORY).is_ok_and(|disk| {
+            disk.f_bavail * disk.f_frsize >= NEEDED
+                && !disk.f_flag.contains(StatVfsMountFlags::NOEXEC)
+        })
+    };
+    let folder = match env::var_os("TMPDIR").is_none() && is_fit() {
         true => tempfile::tempdir_in(MEMORY).or_else(|_| tempfile::tempdir()),
         false => tempfile::tempdir(),
     };

@@ -65,7 +65,7 @@ const NOT_RUN: [(&str, &str); 23] = [
     ),
     (
         "kubectl ",
-        "needs the project in a cluster; `make` and `server::migration` run these commands",
+        "needs the project in a cluster; the targets `operations` and `schemas` run these commands",
     ),
     (
         "make deploy",
@@ -75,7 +75,7 @@ const NOT_RUN: [(&str, &str); 23] = [
         "make docker-build",
         "needs a container engine and a registry",
     ),
-    ("make test", "`golden::works` runs what it runs"),
+    ("make test", "`goldens::works` runs what it runs"),
     (
         "make run-local",
         "runs until it is stopped; the tests of the Makefile run it",

@@ -1,6 +1,7 @@
 //! What `kbr import project` writes for `tests/data/fleet` compiles, and has the manifests of the Go project.
 
 use crate::support::fleet::{IMPORT, permissions, with_fleet};
+use crate::support::goldens::share_runtime;
 use crate::support::{Run, cargo, compiling};
 
 #[test]
@@ -28,6 +29,7 @@ fn the_manifests_are_those_of_the_go_project_and_the_code_compiles() {
     ] {
         assert!(webhooks.contains(text), "{text}:\n{webhooks}");
     }
+    share_runtime(&sandbox.path().join("new"));
     assert!(cargo(
         &sandbox.path().join("new"),
         "clippy --all-targets --locked -- -D warnings"

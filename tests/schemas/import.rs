@@ -25,6 +25,7 @@ mod testing {
 use std::path::{Path, PathBuf};
 use std::{env, fs};
 
+use crate::support::api_server::api_server;
 use crate::support::{REPOSITORY, compiling};
 use project::Imported;
 
@@ -55,6 +56,8 @@ fn crds_come_out_as_they_went_in() {
             .to_string_lossy()
             .into_owned();
         let proved = {
+            // First: whoever has this lock may be waiting for the other one.
+            let _started = api_server();
             let _compiling = compiling();
             Imported::of(&folder).and_then(|imported| {
                 let trips = round_trip::all(&imported, objects)?;

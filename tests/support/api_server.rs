@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 
 use super::port::free_port;
-use super::{Run, assets};
+use super::{Run, assets, say};
 
 /// Runs both servers until standard input is closed, which happens when the tests end.
 ///
@@ -86,7 +86,12 @@ impl ApiServer {
         // Another target may run at the same time.
         let folder = parent.join(concat!(env!("CARGO_CRATE_NAME"), "-api-server"));
         let lock = File::create(folder.with_extension("lock")).expect("a lock");
-        lock.lock().expect("the lock");
+        if lock.try_lock().is_err() {
+            say(
+                "Waiting for the tests of another process, which have an API server of this target",
+            );
+            lock.lock().expect("the lock");
+        }
         if folder.exists() {
             fs::remove_dir_all(&folder).expect("the folder is removed");
         }

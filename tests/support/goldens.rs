@@ -4,7 +4,7 @@
 //! crashes of the same project: the commit that is checked out decides whose. `KBR_PROVE=all` makes all, and
 //! `KBR_PROVE=7` those of the seed 7.
 
-use std::fs;
+use std::fs::{self, File};
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
@@ -70,7 +70,7 @@ pub fn run_step(step: &str, name: &str, folder: &Path) {
     match words[..] {
         ["kbr", ref args @ ..] => drop(kbr(folder, args).success()),
         ["cargo", "add", ..] => add_dependency(&testdata(name), folder, &step["cargo ".len()..]),
-        // Only for users who type the steps; `golden::works` checks the result.
+        // Only for users who type the steps; `goldens::works` checks the result.
         ["cargo", "build", ..] => {}
         _ => panic!("a step is a command of kbr, `cargo add` or `cargo build`: {step}"),
     }
@@ -124,6 +124,10 @@ pub fn vendored() -> &'static Path {
     static WRITTEN: LazyLock<PathBuf> = LazyLock::new(|| {
         let sandbox = Sandbox::with_project();
         let (new, shared) = (sandbox.path().join(VENDORED), target().join(VENDORED));
+        fs::create_dir_all(target()).expect("the target directory");
+        // Other targets do the same.
+        let lock = File::create(shared.with_extension("lock")).expect("the file of the lock");
+        lock.lock().expect("the lock");
         // Untouched files are not compiled again.
         if !shared.exists() || !differences(&tree(&new), &tree(&shared)).is_empty() {
             let _ = fs::remove_dir_all(&shared);

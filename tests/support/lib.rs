@@ -319,9 +319,9 @@ pub fn kustomize(project: &Sandbox) -> Vec<Value> {
 
 /// Held by the test that compiles.
 pub struct Compiling {
-    _in_process: MutexGuard<'static, ()>,
-    /// The lock is released when the file is closed.
+    /// The lock is released when the file is closed, before another test of this process tries it.
     _between_processes: File,
+    _in_process: MutexGuard<'static, ()>,
 }
 
 /// Only one test at a time may compile, also of other targets: all projects of the tests share one target directory, in

@@ -130,7 +130,7 @@ pub fn number(at: usize) -> u16 {
 impl Node {
     /// The type as a generic type would be written. Types with the same text are the same type.
     pub fn text(&self) -> String {
-        let name = (self.shape.name)().replace("it::drawn::", "");
+        let name = (self.shape.name)().replace("schemas::drawn::", "");
         let mut text = name.replace("alloc::", "").replace("::tree::", "::");
         if self.children.is_empty() && self.numbers == [0, 0] {
             return text;
