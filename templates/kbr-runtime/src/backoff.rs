@@ -7,9 +7,9 @@
 //! controller-runtime uses it: a delay depends on how often an object failed in a row. A change of the
 //! object does not wait for the delay, and if that attempt fails as well, it does not count: otherwise some
 //! changes during a short fault would cause a delay that is longer than the fault. After an attempt that
-//! took long, a change does wait, unless it was the first failure: an object that occupies a worker for half
-//! a minute each time must leave it to others, but one failure may be that of a connection that went silent,
-//! and the next attempt has another.
+//! took long, a change does wait, for some seconds at most, unless it was the first failure: an object that
+//! occupies a worker for half a minute each time must leave it to others, but one failure may be that of a
+//! connection that went silent, and the next attempt has another.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
@@ -25,6 +25,9 @@ pub(crate) const FIRST: Duration = Duration::from_millis(5);
 
 /// An attempt that takes this long keeps a worker from other objects.
 const LONG: Duration = Duration::from_secs(1);
+
+/// The longest time that a change waits after an attempt that took long: it may be the correction.
+const LONGEST_WAIT: Duration = Duration::from_secs(5);
 
 /// The longest delay.
 pub(crate) const LONGEST: Duration = Duration::from_secs(1000);
@@ -77,7 +80,7 @@ impl Backoff {
         if took < LONG || is_first {
             failures.not_before = None;
         } else {
-            failures.not_before = now.checked_add(took);
+            failures.not_before = now.checked_add(took.min(LONGEST_WAIT));
             failures.due = failures.due.max(now + took);
         }
         failures.due - now

@@ -11,11 +11,12 @@ mod entry;
 mod shared;
 mod state;
 
+use std::collections::VecDeque;
 use std::fmt::{self, Debug};
 use std::hash::Hash;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::Ordering;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
 use std::time::Duration;
 
 use kube::Resource;
@@ -33,7 +34,7 @@ use crate::logging::panic_message;
 use crate::reading::DecodeError;
 use crate::watch::{Selection, resource};
 pub(crate) use entry::{DECODED, Entry, Owner, Received, is_controlled_by_a};
-use entry::{Term, version};
+use entry::{Term, fingerprint, version};
 pub(crate) use shared::{Caches, Source, Watched};
 use state::State;
 pub(crate) use state::{Change, Named};
@@ -99,32 +100,51 @@ struct Inner<K: Resource> {
     watched: Watched,
     /// Is sent to after each event.
     events: watch::Sender<()>,
-    uses: Mutex<Uses<K>>,
-    /// The names of the indexes. Not in `uses`, which is locked while code of the user runs.
-    indexes: Mutex<Vec<&'static str>>,
+    /// Code of the user runs on a clone, under no lock.
+    uses: Mutex<Arc<Uses<K>>>,
+    /// The names of the indexes.
+    indexes: Mutex<Vec<String>>,
+    /// What no subscriber has been told of yet, in the order of the changes. Added to while `state` is locked.
+    untold: Mutex<VecDeque<Untold<K>>>,
+    /// Locked by whoever tells them.
+    subscribers: Mutex<Vec<Subscriber<K>>>,
     /// The watch, until it begins.
     selection: Mutex<Option<Selection>>,
 }
 
-/// Who uses the cache, and for what.
+/// What happens to an object before it is in the cache.
 struct Uses<K> {
-    indexes: Vec<IndexFn<K>>,
-    slim: Option<SlimFn<K>>,
+    indexes: Vec<Arc<IndexFn<K>>>,
+    slim: Option<Arc<SlimFn<K>>>,
     /// Each says whether somebody reads an object with these owners.
-    readers: Vec<Reader>,
-    subscribers: Vec<Subscriber<K>>,
+    readers: Vec<Arc<Reader>>,
     /// Whether a subscriber or an index needs the objects themselves.
     needs_objects: bool,
     /// The panics of `indexes` and `slim`.
     panics: Counter,
 }
 
-type Reader = Box<dyn Fn(&[Owner]) -> bool + Send>;
+impl<K> Clone for Uses<K> {
+    fn clone(&self) -> Self {
+        Self {
+            indexes: self.indexes.clone(),
+            slim: self.slim.clone(),
+            readers: self.readers.clone(),
+            needs_objects: self.needs_objects,
+            panics: self.panics.clone(),
+        }
+    }
+}
 
-type IndexFn<K> = Box<dyn Fn(&K) -> Vec<String> + Send>;
+type Reader = dyn Fn(&[Owner]) -> bool + Send + Sync;
+
+type IndexFn<K> = dyn Fn(&K) -> Vec<String> + Send + Sync;
 
 /// Removes what is never read, and returns the rest as JSON.
-type SlimFn<K> = Box<dyn Fn(&mut K) -> serde_json::Result<String> + Send>;
+type SlimFn<K> = dyn Fn(&mut K) -> serde_json::Result<String> + Send + Sync;
+
+/// Changes that happened at once. The object is that of the one change with a new one, if it was read.
+type Untold<K> = (Vec<Change>, Option<K>);
 
 /// Is told what the watch has shown: the change, and the new object if it was read.
 pub(crate) type Subscriber<K> = Box<dyn FnMut(&Change, Option<&K>) + Send>;
@@ -146,39 +166,75 @@ impl<K: Cached> Cache<K> {
             kind,
             state: Mutex::default(),
             events: watch::Sender::default(),
-            uses: Mutex::new(Uses {
+            uses: Mutex::new(Arc::new(Uses {
                 indexes: Vec::new(),
                 slim: None,
                 readers: Vec::new(),
-                subscribers: Vec::new(),
                 needs_objects: false,
                 panics: Counter::default(),
-            }),
+            })),
             indexes: Mutex::default(),
+            untold: Mutex::default(),
+            subscribers: Mutex::default(),
             selection: Mutex::new(selection),
         }))
     }
 
-    /// Adds an index: `keys` returns what [`Cache::by`] finds an object by. Call this before the manager runs.
-    pub fn index(&self, name: &'static str, keys: impl Fn(&K) -> Vec<String> + Send + 'static) {
-        let mut uses = lock(&self.0.uses);
-        lock(&self.0.indexes).push(name);
-        uses.indexes.push(Box::new(keys));
-        uses.readers.push(Box::new(|_| true));
-        uses.needs_objects = true;
+    /// Adds an index: `keys` returns what [`Cache::by`] finds an object by. Call this before the manager runs, which it
+    /// does not if the cache has two indexes of one name.
+    pub fn index(
+        &self,
+        name: &'static str,
+        keys: impl Fn(&K) -> Vec<String> + Send + Sync + 'static,
+    ) {
+        if !self.index_once(name.to_owned(), keys) {
+            self.refuse(format!("has two indexes with the name `{name}`"));
+        }
+    }
+
+    /// Adds an index, unless there is one of that name. Returns whether it was added.
+    pub(crate) fn index_once(
+        &self,
+        name: String,
+        keys: impl Fn(&K) -> Vec<String> + Send + Sync + 'static,
+    ) -> bool {
+        let mut names = lock(&self.0.indexes);
+        let is_new = !names.contains(&name);
+        if is_new {
+            names.push(name);
+            self.0.use_for(|uses| {
+                uses.indexes.push(Arc::new(keys));
+                uses.readers.push(Arc::new(|_| true));
+                uses.needs_objects = true;
+            });
+        }
+        is_new
     }
 
     /// Lets `slim` remove from each object what is large and never read, to save memory. Of the rest, only the
-    /// fields that the type serializes are kept. This concerns everybody who shares the cache. Call it before the
-    /// manager runs.
-    pub fn slim(&self, slim: impl Fn(&mut K) + Send + 'static)
+    /// fields that the type serializes are kept. This concerns everybody who shares the cache. Call it once, before
+    /// the manager runs, which it does not if two functions slim the objects of one cache.
+    ///
+    /// A field that is removed is still corrected by [`Handle::apply`](crate::Handle::apply) if somebody changes it.
+    pub fn slim(&self, slim: impl Fn(&mut K) + Send + Sync + 'static)
     where
         K: Serialize,
     {
-        lock(&self.0.uses).slim = Some(Box::new(move |object| {
+        let slim = move |object: &mut K| {
             slim(object);
             serde_json::to_string(object)
-        }));
+        };
+        let mut is_second = false;
+        self.0
+            .use_for(|uses| is_second = uses.slim.replace(Arc::new(slim)).is_some());
+        if is_second {
+            self.refuse("is slimmed by two functions".to_owned());
+        }
+    }
+
+    /// Keeps the manager from running, because of what was asked of this cache.
+    fn refuse(&self, why: String) {
+        lock(&self.0.watched.faults).push(why);
     }
 
     /// Keeps all objects, and fills the cache on each replica, whether it leads or not: for a webhook, or a task on
@@ -187,6 +243,21 @@ impl<K: Cached> Cache<K> {
     pub fn on_every_replica(&self) {
         self.keep(|_| true);
         self.0.watched.is_warm.store(true, Ordering::Relaxed);
+    }
+
+    /// Waits until the watch has listed the objects. Before that, the cache is empty, which says nothing about the
+    /// cluster: a reconcile or task of the manager begins only after it, and everything else has to wait.
+    ///
+    /// It may take for as long as the API server does not answer, and for ever if nothing fills the cache: see
+    /// [`Cache::on_every_replica`].
+    pub async fn listed(&self) {
+        self.0.watched.listed().await;
+    }
+
+    /// Whether the watch has listed the objects.
+    #[must_use]
+    pub fn is_listed(&self) -> bool {
+        *self.0.watched.is_listed.borrow()
     }
 
     /// The object with that name and namespace, if the cache has it.
@@ -282,17 +353,25 @@ impl<K: Cached> Cache<K> {
         let key = Arc::new(received.key());
         let (entry, ..) = self.0.read(received);
         let entry = Arc::new(entry);
-        let gone = lock(&self.0.state).wrote(&key, entry.clone());
-        self.0.tell(gone.as_slice(), None);
+        self.0.change(None, |state| {
+            let gone = state.wrote(&key, entry.clone());
+            gone.into_iter().collect()
+        });
         entry
     }
 
-    /// Records that this process deleted an object. It reappears if it turns out to still exist, for example
-    /// because of a finalizer.
-    pub(crate) fn deleted(&self, object: &ObjectMeta) {
+    /// Records the answer to a request that lets `object` go: what the API server says is left of it, which is
+    /// nothing if it said nothing. An object that has finalizers or a grace period stays for as long.
+    pub(crate) fn deleted(&self, object: &ObjectMeta, left: Option<Received<K>>) {
+        if let Some(left) = left.filter(|left| left.is_terminating) {
+            self.wrote(left);
+            return;
+        }
         let (key, uid) = (Arc::new(Key::of_meta(object)), object.uid.as_deref());
-        let mut state = lock(&self.0.state);
-        state.deleted(&key, uid.unwrap_or_default(), version(object));
+        self.0.change(None, |state| {
+            state.deleted(&key, uid.unwrap_or_default(), version(object));
+            Vec::new()
+        });
     }
 
     pub(crate) fn kind(&self) -> &K::DynamicType {
@@ -305,15 +384,14 @@ impl<K: Cached> Cache<K> {
     }
 
     /// Keeps the objects with such owners, and not only their metadata.
-    pub(crate) fn keep(&self, reads: impl Fn(&[Owner]) -> bool + Send + 'static) {
-        lock(&self.0.uses).readers.push(Box::new(reads));
+    pub(crate) fn keep(&self, reads: impl Fn(&[Owner]) -> bool + Send + Sync + 'static) {
+        self.0.use_for(|uses| uses.readers.push(Arc::new(reads)));
     }
 
     /// Tells `subscriber` of everything that the watch shows, with the objects themselves if it needs them.
     pub(crate) fn subscribe(&self, needs_objects: bool, subscriber: Subscriber<K>) {
-        let mut uses = lock(&self.0.uses);
-        uses.subscribers.push(subscriber);
-        uses.needs_objects |= needs_objects;
+        lock(&self.0.subscribers).push(subscriber);
+        self.0.use_for(|uses| uses.needs_objects |= needs_objects);
     }
 
     pub(crate) fn source(&self) -> Arc<dyn Source> {
@@ -325,60 +403,89 @@ impl<K: Cached> Inner<K> {
     /// Takes an event of the watch. Returns the object in it if it cannot be read, unless this version of it is
     /// known.
     fn take(&self, event: Event<Received<K>>) -> Option<Unreadable> {
-        let (changes, object, unreadable) = match event {
-            Event::Init => {
-                lock(&self.state).begin_list();
-                (Vec::new(), None, None)
-            }
+        match event {
+            Event::Init => self.change(None, |state| {
+                state.begin_list();
+                Vec::new()
+            }),
             Event::InitApply(received) | Event::Apply(received) => {
                 let key = Arc::new(received.key());
-                let (entry, object, unreadable) = self.read(received);
-                let is_known = |before: &&Arc<Entry>| {
-                    !before.is_readable
-                        && before.uid == entry.uid
-                        && before.version == entry.version
-                };
-                let mut state = lock(&self.state);
-                let unreadable = unreadable.filter(|_| state.get(&key).filter(is_known).is_none());
-                (state.show(&key, entry), object, unreadable)
+                let (entry, object, mut unreadable) = self.read(received);
+                self.change(object, |state| {
+                    let is_known = state.get(&key).is_some_and(|before| {
+                        !before.is_readable
+                            && before.uid == entry.uid
+                            && before.version == entry.version
+                    });
+                    unreadable.take_if(|_| is_known);
+                    state.show(&key, entry)
+                });
+                return unreadable;
             }
             Event::Delete(received) => {
                 let (key, metadata) = (Arc::new(received.key()), received.meta());
                 let uid = metadata.uid.as_deref().unwrap_or_default();
-                let changes = lock(&self.state).hide(&key, uid, version(metadata));
-                (changes, None, None)
+                self.change(None, |state| state.hide(&key, uid, version(metadata)));
             }
             Event::InitDone => {
-                let gone = lock(&self.state).end_list();
+                self.change(None, State::end_list);
                 self.watched.is_listed.send_replace(true);
-                (gone, None, None)
             }
-        };
-        self.tell(&changes, object.as_ref());
-        unreadable
+        }
+        None
     }
 
     /// The watch has shown everything up to that version.
     fn passed(&self, version: u64) {
-        let changes = lock(&self.state).pass(version);
-        self.tell(&changes, None);
+        self.change(None, |state| state.pass(version));
     }
 
-    /// Tells the subscribers what has changed. `object` is that of the one change with a new one.
-    fn tell(&self, changes: &[Change], object: Option<&K>) {
+    /// Changes who uses the cache, and for what.
+    fn use_for(&self, change: impl FnOnce(&mut Uses<K>)) {
+        change(Arc::make_mut(&mut lock(&self.uses)));
+    }
+
+    /// Changes the state, and tells the subscribers of the changes. `object` is that of the one change with a new one.
+    fn change(&self, object: Option<K>, change: impl FnOnce(&mut State) -> Vec<Change>) {
+        let mut state = lock(&self.state);
+        let changes = change(&mut state);
+        if !changes.is_empty() {
+            lock(&self.untold).push_back((changes, object));
+        }
+        drop(state);
         self.events.send_replace(());
-        let mut uses = lock(&self.uses);
-        for change in changes {
-            let object = object.filter(|_| change.new.is_some());
-            for subscriber in &mut uses.subscribers {
-                subscriber(change, object);
+        self.tell();
+    }
+
+    /// Tells the subscribers what they have not been told. If somebody else is doing that, he tells this as well: a
+    /// write waits for no subscriber of a watch, and a subscriber may write.
+    fn tell(&self) {
+        let next = || lock(&self.untold).pop_front();
+        loop {
+            let mut subscribers = match self.subscribers.try_lock() {
+                Ok(subscribers) => subscribers,
+                Err(TryLockError::Poisoned(error)) => error.into_inner(),
+                Err(TryLockError::WouldBlock) => return,
+            };
+            while let Some((changes, object)) = next() {
+                for change in &changes {
+                    let object = object.as_ref().filter(|_| change.new.is_some());
+                    for subscriber in subscribers.iter_mut() {
+                        subscriber(change, object);
+                    }
+                }
+            }
+            drop(subscribers);
+            // Somebody may have left a change here just before that.
+            if lock(&self.untold).is_empty() {
+                return;
             }
         }
     }
 
     /// An object as it is kept, the object itself if somebody needs it, and why it cannot be read.
     fn read(&self, mut received: Received<K>) -> (Entry, Option<K>, Option<Unreadable>) {
-        let uses = lock(&self.uses);
+        let uses = lock(&self.uses).clone();
         let is_kept = uses.readers.iter().any(|reads| reads(&received.owners));
         if !is_kept && !uses.needs_objects {
             return (metadata_of(received, Box::default()), None, None);
@@ -411,15 +518,23 @@ impl<K: Cached> Inner<K> {
         if !is_kept {
             return (metadata_of(received, terms), Some(object), None);
         }
+        let mut whole = None;
         if let Some(slim) = &uses.slim {
             match guard(|| slim(&mut object)) {
-                Ok(Ok(text)) => received.text = text.into(),
+                Ok(Ok(text)) => {
+                    whole = fingerprint(&received.text);
+                    received.text = text.into();
+                }
                 // What cannot be serialized is kept whole.
                 Ok(Err(_)) => {}
                 Err(panic) => panicked(&panic, "that slims objects"),
             }
         }
-        (received.into_entry(terms), Some(object), None)
+        let entry = Entry {
+            whole,
+            ..received.into_entry(terms)
+        };
+        (entry, Some(object), None)
     }
 }
 

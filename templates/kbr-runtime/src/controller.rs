@@ -24,12 +24,12 @@ use serde::Serialize;
 
 use crate::Cache;
 use crate::cache::{Cached, Change, Entry, Source, guard, is_controlled_by_a, lock};
-use crate::handle::{Applied, Names, PODS};
+use crate::handle::{Applied, Names};
 use crate::key::Key;
 use crate::pause::Pause;
 use crate::queue::{Cause, Queue, Trigger};
 use crate::referenced::References;
-use crate::watch::SYNC_LIMIT;
+use crate::watch::{SYNC_LIMIT, resource};
 pub(crate) use run::{Prepared, Run};
 
 /// How long a reconcile may take unless [`Controller::timeout`] says otherwise.
@@ -61,6 +61,8 @@ pub struct Controller<K: Resource> {
     sources: Vec<Arc<dyn Source>>,
     streams: Vec<BoxStream<'static, (Arc<Key>, Trigger)>>,
     predicate: Option<Hasher<K>>,
+    /// The indexes of pods by the object that they name.
+    pods: Vec<String>,
     applied: Arc<Mutex<Applied>>,
     names: Names,
     pause: Option<Arc<Pause<K>>>,
@@ -93,6 +95,7 @@ impl<K: Cached> Controller<K> {
             sources: Vec::new(),
             streams: Vec::new(),
             predicate: None,
+            pods: Vec::new(),
             applied: Arc::default(),
             names: Names::default(),
             pause: None,
@@ -159,7 +162,7 @@ impl<K: Cached> Controller<K> {
     /// }
     /// ```
     #[must_use]
-    pub fn pods(self, cache: Cache<Pod>, label: &'static str) -> Self {
+    pub fn pods(mut self, cache: Cache<Pod>, label: &'static str) -> Self {
         let kind = self.cache.kind().clone();
         let object = move |pod: &Pod| {
             let object = ObjectRef::<K>::new_with(pod.labels().get(label)?, kind.clone());
@@ -167,15 +170,16 @@ impl<K: Cached> Controller<K> {
         };
         let of = object.clone();
         let key = move |pod: &Pod| of(pod).iter().map(|it| named(it).to_string()).collect();
-        cache.index(PODS, key);
+        // The other controllers of the cache have indexes of their own.
+        let index = format!("{} in {label}", resource::<K>(self.cache.kind()));
+        cache.index_once(index.clone(), key);
+        self.pods.push(index);
         self.watches(cache.clone(), object).with(cache)
     }
 
     /// Lets a reconcile read the objects of `cache` with [`Handle::get`](crate::Handle::get), without being triggered by them.
     ///
-    /// # Panics
-    ///
-    /// If the controller reads another cache of `Other`.
+    /// The manager does not run if the controller reads another cache of `Other` as well.
     #[must_use]
     pub fn reads<Other: Cached>(self, cache: Cache<Other>) -> Self {
         cache.keep(|_| true);
@@ -215,11 +219,10 @@ impl<K: Cached> Controller<K> {
         self.sources.push(source.clone());
         let before = self.caches.insert(TypeId::of::<Other>(), Box::new(cache));
         let before = before.and_then(|any| any.downcast::<Cache<Other>>().ok());
-        assert!(
-            before.is_none_or(|before| Arc::ptr_eq(&before.source(), &source)),
-            "a controller reads two caches of `{}`: a reconcile could not tell them apart",
-            std::any::type_name::<Other>()
-        );
+        if before.is_some_and(|before| !Arc::ptr_eq(&before.source(), &source)) {
+            let fault = "is the second one of its type that a controller reads: a reconcile could not tell them apart";
+            lock(&source.watched().faults).push(fault.to_owned());
+        }
         self
     }
 

@@ -32,6 +32,9 @@ pub enum ManagerError {
     /// The Kubernetes client could not be created, usually because of a certificate.
     #[error("could not create the Kubernetes client: {0}")]
     Client(#[source] kube::Error),
+    /// What was added to the manager cannot work together. Nothing was started.
+    #[error("what was added to the manager cannot work: {}", .0.join("; "))]
+    Registration(Vec<String>),
     /// A server could not listen on its address.
     #[error("could not listen on `{address}` for {server}: {source}")]
     Listen {
@@ -96,6 +99,12 @@ pub enum ManagerError {
         /// The controller.
         name: &'static str,
         /// Why it ended.
+        reason: String,
+    },
+    /// A cache that no controller uses could not be listed, or is not filled any more.
+    #[error("a cache cannot be filled: {reason}")]
+    CachesEnded {
+        /// Which, and why.
         reason: String,
     },
     /// A task of [`Manager::add_task`](crate::Manager::add_task) returned an error or panicked.

@@ -24,6 +24,7 @@ macro_rules! links {
             "Cache::index",
             "Cache::insert",
             "Cache::list",
+            "Cache::listed",
             "Cache::on_every_replica",
             "Cache::slim",
             "Clock",

@@ -12,7 +12,6 @@ mod status;
 use std::any::{Any, TypeId, type_name};
 use std::collections::HashMap;
 use std::fmt::{self, Debug};
-use std::hash::{DefaultHasher, Hash, Hasher};
 use std::ops::Deref;
 use std::sync::{Arc, Mutex};
 
@@ -21,7 +20,6 @@ use k8s_openapi::jiff::Timestamp;
 use kube::core::NamespaceResourceScope;
 use kube::runtime::events::{Event, EventType, Recorder};
 use kube::{Api, Client, Resource, ResourceExt};
-use serde_json::Value;
 
 use crate::Clock;
 use crate::api_server::ApiServer;
@@ -32,9 +30,6 @@ use crate::key::Key;
 pub(crate) use apply::Applied;
 pub(crate) use names::Names;
 pub(crate) use status::{Statuses, shown};
-
-/// The index of pods by the object that they name.
-pub(crate) const PODS: &str = "object";
 
 /// The most bytes in the note of an event: the API server rejects an event with a longer one.
 const LONGEST_NOTE: usize = 1024;
@@ -94,6 +89,8 @@ pub(crate) struct Hand<K: Resource> {
     pub(crate) cache: Cache<K>,
     /// The caches that the controller has declared, by type.
     pub(crate) caches: HashMap<TypeId, Box<dyn Any + Send + Sync>>,
+    /// The indexes of pods by the object that they name.
+    pub(crate) pods: Vec<String>,
     pub(crate) applied: Arc<Mutex<Applied>>,
     pub(crate) statuses: Arc<Mutex<Statuses>>,
     pub(crate) names: Names,
@@ -119,6 +116,21 @@ pub enum OwnedError {
         /// The resource and its group, such as `deployments.apps`.
         resource: String,
         /// The name of the object.
+        name: String,
+        /// The kind of the owner.
+        owner: String,
+    },
+    /// The owner is in a namespace, and the object is not in the same one. Nothing was sent: Kubernetes accepts such an
+    /// owner reference, and then [deletes the object or never does][owners].
+    ///
+    /// [owners]: https://kubernetes.io/docs/concepts/overview/working-with-objects/owners-dependents/
+    #[error(
+        "{resource} `{name}` is not in the namespace of this {owner}, which therefore cannot own it"
+    )]
+    OtherNamespace {
+        /// The resource and its group, such as `jobs.batch`.
+        resource: String,
+        /// The namespace and name of the object.
         name: String,
         /// The kind of the owner.
         owner: String,
@@ -267,8 +279,12 @@ impl<K: Cached> Handle<K> {
     /// If the controller was not given a cache with [`Controller::pods`](crate::Controller::pods).
     #[must_use]
     pub fn pods(&self) -> Vec<Arc<Pod>> {
-        let key = Key::of(&*self.object).to_string();
-        self.cache::<Pod>().by(PODS, &key)
+        let (cache, key) = (self.cache::<Pod>(), Key::of(&*self.object).to_string());
+        let pods = self.hand.pods.iter();
+        let mut pods: Vec<_> = pods.flat_map(|index| cache.by(index, &key)).collect();
+        pods.sort_by_cached_key(|pod| Key::of(&**pod));
+        pods.dedup_by_key(|pod| Key::of(&**pod));
+        pods
     }
 
     /// Publishes an event (`events.k8s.io`) about the object, which `kubectl describe` shows. A failure is only
@@ -366,12 +382,6 @@ impl<K: Resource + Debug> Debug for Handle<K> {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.debug_tuple("Handle").field(&self.object).finish()
     }
-}
-
-fn hash_of(value: &Value) -> u64 {
-    let mut hasher = DefaultHasher::new();
-    value.to_string().hash(&mut hasher);
-    hasher.finish()
 }
 
 #[cfg(test)]

@@ -27,7 +27,7 @@ use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 
 use crate::api_server::ApiServer;
-use crate::cache::{Cached, Caches, Source};
+use crate::cache::{Cached, Caches, Source, lock};
 use crate::certificate::Own;
 use crate::controller::{Prepared, Run};
 use crate::election::{self, Election};
@@ -36,7 +36,7 @@ use crate::metrics::{self, Metrics};
 use crate::probes::{self, Added};
 use crate::queue::Queue;
 use crate::running::Running;
-use crate::watch::{Selection, Watches};
+use crate::watch::{SYNC_LIMIT, Selection, Watches};
 use crate::webhook::{self, BoxError, Webhooks};
 use crate::workers::Threads;
 use crate::{
@@ -98,6 +98,8 @@ pub struct Manager {
 
 struct Registration {
     name: &'static str,
+    /// The cache of its objects.
+    cache: Arc<dyn Source>,
     /// How many objects it reconciles at the same time.
     workers: usize,
     prepare: Box<dyn FnOnce(Run) -> Prepared + Send>,
@@ -352,18 +354,19 @@ impl Manager {
         if let Some(limit) = self.flags.max_concurrent_reconciles {
             controller = controller.concurrency(limit);
         }
-        let workers = controller.workers();
+        let (workers, cache) = (controller.workers(), controller.cache().source());
         let policy = Arc::new(error_policy);
         let prepare = move |run| controller.prepare(name, reconcile, policy, run);
         self.controllers.push(Registration {
             name,
+            cache,
             workers,
             prepare: Box::new(prepare),
         });
     }
 
-    /// Adds a task that runs beside the controllers, in the replica that leads. [`Manager::run`] starts it
-    /// together with them.
+    /// Adds a task that runs beside the controllers, in the replica that leads. It starts once the caches of the
+    /// manager have been listed, so that what it finds in none of them is in none of them.
     ///
     /// `task` gets a token that is cancelled when the manager stops; it then has
     /// `--graceful-shutdown-timeout` to end. It may return `Ok` before that. An error or a panic ends the
@@ -396,8 +399,9 @@ impl Manager {
         self.push_task(name, true, task);
     }
 
-    /// Like [`Manager::add_task`], but on every replica: the task starts with the servers, whether or not
-    /// this process leads. Without `--leader-elect` there is no difference.
+    /// Like [`Manager::add_task`], but on every replica, whether or not this process leads. It starts once the caches
+    /// that every replica has have been listed; [`Cache::on_every_replica`] makes it one of them. Without
+    /// `--leader-elect` there is no difference.
     pub fn add_task_on_every_replica<T, F, E>(&mut self, name: &'static str, task: T)
     where
         T: FnOnce(CancellationToken) -> F + Send + 'static,
@@ -497,15 +501,25 @@ impl Manager {
     ///
     /// # Errors
     ///
-    /// [`ManagerError::Flag`] when a flag cannot be used, [`ManagerError::Namespace`] when a namespace that
+    /// [`ManagerError::Registration`] when two parts cannot work together, [`ManagerError::Flag`] when a flag cannot be
+    /// used, [`ManagerError::Namespace`] when a namespace that
     /// [`Manager::namespaces`] has returned cannot be watched, [`ManagerError::Election`] and
     /// [`ManagerError::LeadershipLost`] with `--leader-elect`,
     /// [`ManagerError::Listen`] or [`ManagerError::Thread`] when the probes, webhooks or metrics cannot be
     /// served, [`ManagerError::ThreadEnded`] or [`ManagerError::ControllerEnded`] when one of them or a
-    /// controller ends by itself, [`ManagerError::TaskFailed`] when a task fails, and
+    /// controller ends by itself, [`ManagerError::CachesEnded`] when a cache cannot be listed within two minutes
+    /// although the API server answers, [`ManagerError::TaskFailed`] when a task fails, and
     /// [`ManagerError::GracePeriodElapsed`] when reconciles or tasks do not finish in time. With [`Flags::plan`],
     /// [`ManagerError::WouldChange`] and [`ManagerError::Plan`].
     pub async fn run_until_stopped(&mut self) -> Result<(), ManagerError> {
+        let faults = self.faults();
+        if !faults.is_empty() {
+            let error = ManagerError::Registration(faults);
+            return Err(match self.flags.plan {
+                true => plan::failed(&error),
+                false => error,
+            });
+        }
         if self.flags.plan {
             return self.plan().await;
         }
@@ -549,7 +563,7 @@ impl Manager {
         let checks = std::mem::take(&mut self.checks);
         let config = self.config.clone();
         let mut probes = probes::start(address, config, certificate, health, checks)?;
-        let caches = self.take_caches(&controllers);
+        let (watching, filled) = self.take_caches(&controllers);
         let others = async {
             tokio::select! {
                 error = server.ended() => error,
@@ -565,7 +579,8 @@ impl Manager {
             stop: self.stop.clone(),
             grace: self.flags.graceful_shutdown_timeout,
             running: Running::default(),
-            watching: caches,
+            watching,
+            filled,
         };
         let tasks = std::mem::take(&mut self.tasks);
         let (outcome, election) = lead.run(controllers, tasks, others).await;
@@ -579,6 +594,28 @@ impl Manager {
         };
         let _ = timeout(limit, stopped).await;
         outcome
+    }
+
+    /// Why what was added cannot work together.
+    fn faults(&self) -> Vec<String> {
+        let mut faults = Vec::new();
+        for source in &self.caches.all {
+            let watched = source.watched();
+            let of_cache = std::mem::take(&mut *lock(&watched.faults)).into_iter();
+            faults.extend(of_cache.map(|fault| format!("a cache of {} {fault}", watched.resource)));
+        }
+        for (number, controller) in self.controllers.iter().enumerate() {
+            let mut before = self.controllers[..number].iter();
+            if before.any(|other| {
+                other.name == controller.name && Arc::ptr_eq(&other.cache, &controller.cache)
+            }) {
+                let (name, resource) = (controller.name, &controller.cache.watched().resource);
+                faults.push(format!(
+                    "two controllers with the name `{name}` reconcile the same {resource}: give one another name"
+                ));
+            }
+        }
+        faults
     }
 
     fn take_controllers(&mut self, health: &mut Health, threads: &Threads) -> Vec<Prepared> {
@@ -602,8 +639,11 @@ impl Manager {
         controllers.collect()
     }
 
-    /// Fills the caches that say so, and those that no controller fills.
-    fn take_caches(&mut self, controllers: &[Prepared]) -> JoinSet<()> {
+    /// Fills the caches that say so, and those that no controller fills. Also returns which these are.
+    fn take_caches(
+        &mut self,
+        controllers: &[Prepared],
+    ) -> (JoinSet<ManagerError>, Vec<Arc<dyn Source>>) {
         let recorder = self.recorder(WATCHES);
         let series = self.metrics.watches().clone();
         let watches = Watches::new(WATCHES, self.server.clone(), recorder, series);
@@ -611,11 +651,25 @@ impl Manager {
             let mut all = controllers.iter().flat_map(|one| &one.sources);
             all.any(|other| Arc::ptr_eq(other, source))
         };
-        let caches = std::mem::take(&mut self.caches);
-        let caches = caches.all.iter();
-        let wanted = caches
-            .filter(|source| source.watched().is_warm.load(Ordering::Relaxed) || !used(source));
-        watches.follow(wanted.cloned())
+        let (used, mut filled): (Vec<_>, Vec<_>) = std::mem::take(&mut self.caches)
+            .all
+            .into_iter()
+            .partition(used);
+        let unused = filled.clone();
+        filled.extend(
+            used.into_iter()
+                .filter(|source| source.watched().is_warm.load(Ordering::Relaxed)),
+        );
+        let (mut watching, sources) = (JoinSet::new(), filled.clone());
+        watching.spawn(async move {
+            let reason = tokio::select! {
+                reason = watches.follow(&sources) => reason,
+                // The controllers see to those that they use.
+                reason = watches.never_listed(&unused, SYNC_LIMIT) => reason,
+            };
+            ManagerError::CachesEnded { reason }
+        });
+        (watching, filled)
     }
 }
 

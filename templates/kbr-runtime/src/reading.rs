@@ -10,6 +10,8 @@ mod place;
 mod skeleton;
 
 use std::fmt;
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::panic::catch_unwind;
 
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
@@ -44,6 +46,21 @@ pub(crate) fn read_text<'a, T: Deserialize<'a>>(text: &'a str) -> Result<T, Deco
     })
 }
 
+/// Reads an object whose type may have code of the user in its `Deserialize`.
+///
+/// # Errors
+///
+/// The field that does not fit, and why; or that this code panicked.
+pub(crate) fn read_object<T: DeserializeOwned>(text: &str) -> Result<T, DecodeError> {
+    let read = catch_unwind(|| read_text(text));
+    read.unwrap_or_else(|_| {
+        Err(DecodeError {
+            field: ".".to_owned(),
+            reason: "the code that reads it panicked".to_owned(),
+        })
+    })
+}
+
 /// Reads an object from a JSON value.
 ///
 /// # Errors
@@ -60,6 +77,13 @@ pub(crate) fn read_value<T: DeserializeOwned>(value: &Value) -> Result<T, Decode
 /// If it has a map whose keys are not strings, or if its own serialization fails.
 pub(crate) fn write_value<T: Serialize>(object: &T) -> serde_json::Result<Value> {
     serde_json::from_str(&serde_json::to_string(object)?)
+}
+
+/// The hash of a JSON value. It is the same only within one process.
+pub(crate) fn hash_of(value: &Value) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    value.to_string().hash(&mut hasher);
+    hasher.finish()
 }
 
 /// An error of serde without the value that it quotes, and without the position in the text.

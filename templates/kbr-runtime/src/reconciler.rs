@@ -14,6 +14,7 @@ use std::time::Duration;
 
 use futures::FutureExt;
 use futures::future::BoxFuture;
+use kube::core::response::StatusDetails;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use tracing::Instrument;
@@ -63,6 +64,8 @@ struct Failure {
     reason: String,
     /// Somebody else changed the object in the meantime, which is not an error.
     is_conflict: bool,
+    /// The object was deleted in the meantime, which is not an error either.
+    is_gone: bool,
     /// What the error policy or the error itself asks for.
     wanted: Option<Action>,
     /// The minimum delay that the API server asks for.
@@ -127,8 +130,17 @@ impl Reconciler {
                         return Ok(Action::await_change());
                     };
                     // Called here and not outside, because the call itself can panic, too.
-                    let outcome = reconcile(Handle::new(object.clone(), hand)).await;
-                    outcome.map_err(|error| Failure::new(&error, policy(&object, &error)))
+                    let outcome = reconcile(Handle::new(object.clone(), hand.clone())).await;
+                    outcome.map_err(|error| {
+                        let entry = hand.cache.entry(&key);
+                        let uid = object.meta().uid.as_deref().unwrap_or_default();
+                        let is_gone = entry.is_none_or(|entry| *entry.uid != *uid)
+                            || is_not_found(&error, &key, &K::plural(hand.cache.kind()));
+                        Failure {
+                            is_gone,
+                            ..Failure::new(&error, policy(&object, &error))
+                        }
+                    })
                 };
                 // Boxed, because it is wrapped several times below and would be moved each time: it may be
                 // large.
@@ -147,6 +159,10 @@ impl Reconciler {
             () = self.stop.cancelled() => return Action::await_change(),
         }
         if let Some(remaining) = self.backoff.remaining(key) {
+            tracing::info!(
+                ?remaining,
+                "not reconciled yet: the last attempts failed and took long"
+            );
             return Action::requeue(remaining);
         }
         if self.restless.counts(key) {
@@ -184,8 +200,11 @@ impl Reconciler {
         }
         // One connection may have broken, or all of them: then only the outage is reported.
         self.server.answering(OUTAGE).await;
+        let is_gone = failure.is_gone;
         let action = self.after(key, failure, took);
-        counts.failed(&action);
+        if !is_gone {
+            counts.failed(&action);
+        }
         action
     }
 
@@ -217,7 +236,9 @@ impl Reconciler {
             retry_in = retry_in.min(LONGEST_PAUSE.max(took));
         }
         let retry_in = retry_in.max(failure.not_before);
-        if failure.is_conflict {
+        if failure.is_gone {
+            tracing::debug!(error, trigger, "the object was deleted meanwhile");
+        } else if failure.is_conflict {
             tracing::info!(
                 error,
                 ?retry_in,
@@ -253,6 +274,16 @@ impl Failure {
             ..Self::of(chain(error))
         }
     }
+}
+
+/// Whether the API server said that the object itself does not exist.
+fn is_not_found<E: Error + 'static>(error: &E, object: &Key, plural: &str) -> bool {
+    api_status(error).is_some_and(|status| {
+        let named = status.details.as_ref();
+        let is_named =
+            |details: &StatusDetails| details.name == object.name() && details.kind == plural;
+        status.is_not_found() && named.is_some_and(is_named)
+    })
 }
 
 /// The API server's response, if it is the error or one of its causes.

@@ -11,13 +11,16 @@
 
 mod unreadable;
 
+use std::collections::HashMap;
+use std::future::pending;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use futures::stream::BoxStream;
 use futures::{Stream, StreamExt};
-use http::Request;
+use http::header::RETRY_AFTER;
+use http::{Request, Response};
 use kube::client::Body;
 use kube::runtime::events::Recorder;
 use kube::runtime::watcher::{self, Event, watcher};
@@ -33,6 +36,7 @@ use crate::cache::{Cached, Received, Source, lock};
 use crate::chain::chain;
 use crate::client::{api, parameter};
 use crate::metrics;
+use crate::random::random;
 
 use unreadable::{Report, WAITING};
 
@@ -41,6 +45,9 @@ const FIRST_PAUSE: Duration = Duration::from_millis(800);
 
 /// The longest pause: a recovery is noticed soon, and one request costs little.
 pub(crate) const LONGEST_PAUSE: Duration = Duration::from_secs(8);
+
+/// The longest `Retry-After` that is heeded.
+const LONGEST_RETRY_AFTER: Duration = Duration::from_secs(60);
 
 /// The time between two log lines about a watch that keeps failing.
 const REMINDER: Duration = Duration::from_secs(60);
@@ -101,15 +108,38 @@ impl Watches {
         }
     }
 
-    /// Fills the caches of `sources`, and publishes events about objects that cannot be read, until the result is
-    /// dropped.
-    pub(crate) fn follow(&self, sources: impl Iterator<Item = Arc<dyn Source>>) -> JoinSet<()> {
-        let mut tasks: JoinSet<()> = sources.map(|source| source.follow(self.clone())).collect();
+    /// Fills the caches of `sources`, and publishes events about objects that cannot be read, until it is dropped.
+    /// Returns only if one of these tasks ends, which it should not, and says which.
+    pub(crate) async fn follow(&self, sources: &[Arc<dyn Source>]) -> String {
+        let (mut tasks, mut names) = (JoinSet::new(), HashMap::new());
+        for source in sources {
+            let task = tasks.spawn(source.clone().follow(self.clone()));
+            names.insert(
+                task.id(),
+                format!("the watch of {}", source.watched().resource),
+            );
+        }
         if !tasks.is_empty() {
             let watches = self.clone();
-            tasks.spawn(async move { watches.report_unreadable().await });
+            let task = tasks.spawn(async move {
+                watches.report_unreadable().await;
+                true
+            });
+            names.insert(
+                task.id(),
+                "the publisher of events about objects that cannot be read".to_owned(),
+            );
         }
-        tasks
+        while let Some(ended) = tasks.join_next_with_id().await {
+            let (id, how) = match ended {
+                Ok((_, false)) => continue,
+                Ok((id, true)) => (id, "ended".to_owned()),
+                Err(error) => (error.id(), format!("ended: {error}")),
+            };
+            let what = names.get(&id).map(String::as_str).unwrap_or_default();
+            return format!("{what} {how}");
+        }
+        pending().await
     }
 
     /// Waits until the first list of one of `sources` is overdue although the API server answers, and says which.
@@ -144,13 +174,14 @@ impl Watches {
         passed: impl Fn(u64) + Clone + Send + 'static,
     ) -> BoxStream<'static, Event<Received<K>>> {
         let state = self.state(resource::<K>(kind), failing);
-        let accepted = state.clone();
-        let client = watching(selection.client, move |from| {
-            lock(&accepted).accepted();
-            passed(from);
-        });
+        let config = bounded(selection.config);
+        let asked = config
+            .timeout
+            .map(|seconds| Duration::from_secs(seconds.into()));
+        lock(&state).lasting = asked.map_or(LONGEST_PAUSE, |asked| asked.min(LONGEST_PAUSE));
+        let client = watching(selection.client, state.clone(), passed);
         let api = api(client, selection.namespace.as_deref(), kind);
-        self.keep_going(state, watcher(api, bounded(selection.config)), note)
+        self.keep_going(state, watcher(api, config), note)
     }
 
     /// The state of a watch that has not failed.
@@ -161,6 +192,8 @@ impl Watches {
             what,
             failures: 0,
             accepted: None,
+            lasting: LONGEST_PAUSE,
+            not_before: None,
             reported: None,
             is_reported: false,
             failing: failing.clone(),
@@ -183,7 +216,7 @@ impl Watches {
                 // A list that has begun has not arrived yet.
                 Ok(Event::Init) => Duration::ZERO,
                 Ok(_) => {
-                    lock(&state).works();
+                    lock(&state).end();
                     Duration::ZERO
                 }
             };
@@ -204,24 +237,44 @@ impl Watches {
     }
 }
 
-/// `client`, which calls `accepted` whenever the API server has accepted a watch, and before the first event
-/// of that watch, with the version from which it continues; 0 if that is not a number.
-fn watching(client: Client, accepted: impl Fn(u64) + Clone + Send + 'static) -> Client {
+/// `client`, which tells the state of the watch what the API server answers, and calls `passed` before the first event
+/// of each watch, with the version from which it continues; 0 if that is not a number.
+fn watching(
+    client: Client,
+    state: Arc<Mutex<WatchState>>,
+    passed: impl Fn(u64) + Clone + Send + 'static,
+) -> Client {
     let namespace = client.default_namespace().to_owned();
     let requests = service_fn(move |request: Request<Body>| {
-        let (client, accepted) = (client.clone(), accepted.clone());
+        let (client, state, passed) = (client.clone(), state.clone(), passed.clone());
         async move {
             let is_watch = parameter(&request, "watch") == Some("true");
             let from = parameter(&request, "resourceVersion");
             let from = from.and_then(|version| version.parse().ok());
+            if is_watch {
+                let (server, delay) = lock(&state).before_watch();
+                if !delay.is_zero() {
+                    pause(&server, delay).await;
+                }
+            }
             let response = client.send(request).await?;
             if is_watch && response.status().is_success() {
-                accepted(from.unwrap_or_default());
+                lock(&state).accepted();
+                passed(from.unwrap_or_default());
+            } else if let Some(delay) = retry_after(&response) {
+                lock(&state).not_before = Instant::now().checked_add(delay);
             }
             Ok::<_, kube::Error>(response)
         }
     });
     Client::new(requests, namespace)
+}
+
+/// How long the API server asks to wait (RFC 9110, 10.2.3), but no longer than a minute.
+fn retry_after(response: &Response<Body>) -> Option<Duration> {
+    let seconds = response.headers().get(RETRY_AFTER)?.to_str().ok()?;
+    let delay = Duration::from_secs(seconds.parse().ok()?);
+    Some(delay.min(LONGEST_RETRY_AFTER))
 }
 
 /// `config` with a timeout, which keeps the watch from staying silent for long. 0 would disable kube's own limit.
@@ -243,10 +296,14 @@ pub(crate) fn resource<K: Resource>(kind: &K::DynamicType) -> String {
 struct WatchState {
     watches: Watches,
     what: String,
-    /// In a row: since the last event, or since the API server accepted a watch that lasted.
+    /// In a row: since the API server accepted a watch that lasted.
     failures: u32,
-    /// When the API server accepted the latest watch.
+    /// When the API server accepted the latest watch, until that has ended.
     accepted: Option<Instant>,
+    /// How long a watch is open that has not failed.
+    lasting: Duration,
+    /// When the API server wants the next request at the earliest.
+    not_before: Option<Instant>,
     /// The last log line about a failure.
     reported: Option<Instant>,
     /// It was about the failure that has not ended yet.
@@ -260,24 +317,50 @@ struct WatchState {
 impl WatchState {
     /// Notes a failure, and returns how long to wait until the next attempt.
     fn pause_after(&mut self, error: &watcher::Error) -> Duration {
-        // Some proxies accept a watch only to close it at once.
-        let accepted = self.accepted.take();
-        if accepted.is_some_and(|at| at.elapsed() >= LONGEST_PAUSE) {
-            self.failures = 0;
-        }
+        self.watch_ended();
         let delay = match self.failures {
             // Its resource version has expired; kube lists again.
             0 if code(error) == Some(410) => Duration::ZERO,
-            failures => {
-                let factor = 2u32.saturating_pow(failures);
-                FIRST_PAUSE.saturating_mul(factor).min(LONGEST_PAUSE)
-            }
+            failures => backoff(failures),
         };
+        let asked = self.not_before.take();
+        let asked = asked.map(|at| at.saturating_duration_since(Instant::now()));
+        let delay = delay.max(asked.unwrap_or_default());
+        self.failed(&explained(error), delay);
+        delay
+    }
+
+    /// The next watch is about to be requested. Returns how long to wait if the last one was closed, without an error,
+    /// before it had lasted: some proxies accept a watch only to close it at once.
+    fn before_watch(&mut self) -> (ApiServer, Duration) {
+        let delay = match self.watch_ended() {
+            true => backoff(self.failures),
+            false => Duration::ZERO,
+        };
+        if !delay.is_zero() {
+            self.failed("it was closed at once", delay);
+        }
+        (self.watches.server.clone(), delay)
+    }
+
+    /// The latest watch has ended, if there was one. Returns whether it was too short.
+    fn watch_ended(&mut self) -> bool {
+        let Some(accepted) = self.accepted.take() else {
+            return false;
+        };
+        let has_lasted = accepted.elapsed() >= self.lasting;
+        if has_lasted {
+            self.failures = 0;
+            self.reported = None;
+        }
+        !has_lasted
+    }
+
+    fn failed(&mut self, error: &str, delay: Duration) {
         self.failing.set(true);
         self.series.set(1);
         self.failures = self.failures.saturating_add(1);
         let (controller, watch) = (self.watches.controller, &self.what);
-        let error = explained(error);
         let is_due = self.reported.is_none_or(|at| at.elapsed() >= REMINDER);
         // An outage has its own log line.
         if is_due && !delay.is_zero() && self.watches.server.answers() {
@@ -292,7 +375,6 @@ impl WatchState {
         } else {
             tracing::debug!(controller, watch, error, "a watch failed again");
         }
-        delay
     }
 
     /// The API server has accepted the request of the watch.
@@ -301,13 +383,7 @@ impl WatchState {
         self.end();
     }
 
-    /// An event has arrived.
-    fn works(&mut self) {
-        self.end();
-        self.failures = 0;
-        self.reported = None;
-    }
-
+    /// A failure has ended: a request was accepted, or an event has arrived.
     fn end(&mut self) {
         self.failing.set(false);
         self.series.set(0);
@@ -316,6 +392,16 @@ impl WatchState {
             tracing::info!(controller, watch, "the watch works again");
         }
     }
+}
+
+/// The pause after so many failures in a row. It is up to a third shorter by chance, so that operators that failed at
+/// the same time do not all come back at the same time.
+fn backoff(failures: u32) -> Duration {
+    let pause = FIRST_PAUSE.saturating_mul(2u32.saturating_pow(failures));
+    let [chance, ..] = random().to_ne_bytes();
+    pause
+        .min(LONGEST_PAUSE)
+        .mul_f64(1.0 - f64::from(chance) / 768.0)
 }
 
 /// The status of the API server's response, if it was one.

@@ -16,12 +16,13 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use kube::Resource;
 use kube::api::ObjectMeta;
 use prometheus_client::metrics::counter::Counter;
-use serde::de::{DeserializeOwned, Error as _};
+use serde::de::{DeserializeOwned, Error as _, IgnoredAny};
 use serde::{Deserialize, Deserializer};
+use serde_json::Value;
 use serde_json::value::RawValue;
 
 use crate::key::Key;
-use crate::reading::{DecodeError, read_text};
+use crate::reading::{DecodeError, hash_of, read_object, read_text};
 
 /// How often an object was parsed, by all caches of this process.
 pub(crate) static DECODED: LazyLock<Counter> = LazyLock::new(Counter::default);
@@ -34,6 +35,8 @@ pub(crate) struct Received<K> {
     metadata: ObjectMeta,
     pub(super) owners: Box<[Owner]>,
     pub(super) text: Box<str>,
+    /// Whether it is being deleted and does not go yet, because of finalizers or a grace period.
+    pub(super) is_terminating: bool,
     kind: PhantomData<fn() -> K>,
 }
 
@@ -78,6 +81,8 @@ struct Metadata<'a> {
     uid: Option<String>,
     resource_version: Option<String>,
     deletion_timestamp: Option<Time>,
+    deletion_grace_period_seconds: Option<i64>,
+    finalizers: Option<Vec<IgnoredAny>>,
     owner_references: Option<Box<[Owner]>>,
     #[serde(borrow)]
     managed_fields: Option<&'a RawValue>,
@@ -89,7 +94,10 @@ impl<K> Received<K> {
     /// If the metadata cannot be read.
     pub(crate) fn read(text: &str) -> Result<Self, DecodeError> {
         let Object { metadata } = read_text(text)?;
+        let is_held = metadata.finalizers.is_some_and(|all| !all.is_empty())
+            || metadata.deletion_grace_period_seconds.unwrap_or_default() > 0;
         Ok(Self {
+            is_terminating: metadata.deletion_timestamp.is_some() && is_held,
             owners: metadata.owner_references.unwrap_or_default(),
             text: without(metadata.managed_fields, text),
             metadata: ObjectMeta {
@@ -118,7 +126,7 @@ impl<K> Received<K> {
         K: DeserializeOwned,
     {
         DECODED.inc();
-        read_text(&self.text)
+        read_object(&self.text)
     }
 
     /// As a cache keeps it.
@@ -129,6 +137,7 @@ impl<K> Received<K> {
             is_deleting: self.metadata.deletion_timestamp.is_some(),
             owners: self.owners,
             text: Some(self.text),
+            whole: None,
             is_readable: true,
             terms,
         }
@@ -216,6 +225,8 @@ pub(crate) struct Entry {
     /// The JSON of the object; `None` if only the metadata is kept, because nobody reads the object or because it
     /// does not fit its Rust type.
     pub(crate) text: Option<Box<str>>,
+    /// The fingerprint of the object before it was slimmed, if it was.
+    pub(super) whole: Option<u64>,
     pub(crate) is_readable: bool,
     pub(crate) terms: Box<[Term]>,
 }
@@ -225,7 +236,14 @@ impl Entry {
     pub(crate) fn open<K: DeserializeOwned>(&self) -> Option<Arc<K>> {
         let text = self.text.as_deref()?;
         DECODED.inc();
-        read_text(text).ok().map(Arc::new)
+        read_object(text).ok().map(Arc::new)
+    }
+
+    /// The hash of the object without its status and the metadata that changes with the status, if the object is
+    /// kept.
+    pub(crate) fn fingerprint(&self) -> Option<u64> {
+        self.whole
+            .or_else(|| self.text.as_deref().and_then(fingerprint))
     }
 
     /// The version as a number; 0 if it is not a number. Kubernetes makes the resource versions of one kind
@@ -251,6 +269,16 @@ impl Debug for Entry {
         let mut shown = formatter.debug_tuple("Entry");
         shown.field(&self.uid).field(&self.version).finish()
     }
+}
+
+/// As [`Entry::fingerprint`] has it.
+pub(super) fn fingerprint(object: &str) -> Option<u64> {
+    let mut object: Value = serde_json::from_str(object).ok()?;
+    object.as_object_mut()?.remove("status");
+    let metadata = object["metadata"].as_object_mut()?;
+    metadata.remove("resourceVersion");
+    metadata.remove("managedFields");
+    Some(hash_of(&object))
 }
 
 /// The version of an object as a number, as [`Entry::number`] has it.

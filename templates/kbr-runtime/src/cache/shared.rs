@@ -19,8 +19,9 @@ use crate::watch::{FailingWatches, Selection, Watches};
 
 /// A cache of any kind, as a manager and a controller see it.
 pub(crate) trait Source: Send + Sync {
-    /// Follows the watch for as long as it is polled. Ends at once if somebody else does.
-    fn follow(self: Arc<Self>, watches: Watches) -> BoxFuture<'static, ()>;
+    /// Follows the watch for as long as it is polled, and returns whether the watch has ended, which it should not.
+    /// Returns `false` at once if somebody else follows it.
+    fn follow(self: Arc<Self>, watches: Watches) -> BoxFuture<'static, bool>;
 
     fn watched(&self) -> &Watched;
 
@@ -39,6 +40,8 @@ pub(crate) struct Watched {
     pub(crate) error: Mutex<Option<String>>,
     /// Whether it is filled before this process leads.
     pub(crate) is_warm: AtomicBool,
+    /// Why the manager may not run.
+    pub(crate) faults: Mutex<Vec<String>>,
 }
 
 impl Watched {
@@ -51,12 +54,13 @@ impl Watched {
 }
 
 impl<K: Cached> Source for Inner<K> {
-    fn follow(self: Arc<Self>, watches: Watches) -> BoxFuture<'static, ()> {
+    fn follow(self: Arc<Self>, watches: Watches) -> BoxFuture<'static, bool> {
         Box::pin(async move {
             let Some(selection) = lock(&self.selection).take() else {
-                return;
+                return false;
             };
-            lock(&self.uses).panics = watches.panics::<K>(&self.kind);
+            let panics = watches.panics::<K>(&self.kind);
+            self.use_for(|uses| uses.panics = panics);
             let mut skipped = watches.skipped::<K>(&self.kind);
             let this = self.clone();
             let note = move |error: &str| {
@@ -74,6 +78,7 @@ impl<K: Cached> Source for Inner<K> {
                 let count = lock(&self.state).unreadable();
                 skipped.note(unreadable, count);
             }
+            true
         })
     }
 

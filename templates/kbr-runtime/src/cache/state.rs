@@ -6,8 +6,7 @@
 //! A write shows until the watch has passed it. This is a plain state machine: it knows no client and no clock
 //! but the one that says how old a write is.
 
-use std::collections::{BTreeSet, HashMap, HashSet};
-use std::mem;
+use std::collections::{BTreeSet, HashMap, HashSet, VecDeque};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -28,8 +27,13 @@ pub(crate) type Named = (Arc<Key>, Arc<Entry>);
 #[derive(Default)]
 pub(crate) struct State {
     objects: HashMap<Arc<Key>, Slot>,
-    /// The objects with writes that the watch has not passed.
-    pub(super) unsettled: BTreeSet<Arc<Key>>,
+    /// The writes that the watch has not passed, by the version that it must reach.
+    by_version: BTreeSet<(u64, Arc<Key>)>,
+    /// When each write was made, the oldest first. Those that are settled leave it when they come to its front.
+    by_age: VecDeque<(Instant, Arc<Key>)>,
+    /// How often a write was looked at to see whether it is settled.
+    #[cfg(test)]
+    pub(super) visits: usize,
     /// The visible objects that each object controls, by its uid.
     controlled: Index<Box<str>>,
     /// The visible objects of all other indexes.
@@ -85,7 +89,8 @@ impl Written {
         }
         match self.object {
             Some(_) => shown.number() >= self.version,
-            None => shown.is_deleting,
+            // An extension API server may delete it later than it says.
+            None => shown.is_deleting && shown.number() > self.version,
         }
     }
 }
@@ -156,9 +161,24 @@ impl State {
     /// Forgets what this process wrote: it was a dry run, as all later writes are.
     pub(super) fn forget_writes(&mut self) {
         self.is_plan = true;
-        for key in mem::take(&mut self.unsettled) {
+        for key in self.unsettled() {
             self.update(&key, |slot| slot.written = None);
         }
+        self.by_version.clear();
+        self.by_age.clear();
+    }
+
+    /// The objects with writes that are not settled, sorted.
+    pub(super) fn unsettled(&self) -> BTreeSet<Arc<Key>> {
+        let written = self.by_age.iter().filter(|(at, key)| self.is_of(*at, key));
+        written.map(|(_, key)| key.clone()).collect()
+    }
+
+    /// Whether the write that was made then is not settled.
+    fn is_of(&self, at: Instant, key: &Key) -> bool {
+        let slot = self.objects.get(key);
+        let written = slot.and_then(|slot| slot.written.as_ref());
+        written.is_some_and(|written| written.at == at)
     }
 
     /// A list begins.
@@ -200,6 +220,7 @@ impl State {
             trigger,
             ..Change::new(key, old, Some(new))
         });
+        self.expect(key);
         if !is_of_list {
             self.settle(&mut changes);
         }
@@ -216,6 +237,7 @@ impl State {
                 None => shown,
             }
         });
+        self.expect(key);
         let mut changes = vec![Change::new(key, old, None)];
         self.settle(&mut changes);
         changes
@@ -236,7 +258,12 @@ impl State {
         let mut changes: Vec<_> = gone.collect();
         let shown = self.objects.values().filter_map(|slot| slot.shown.as_ref());
         self.newest = shown.map(|shown| shown.number()).max().unwrap_or_default();
-        self.settle(&mut changes);
+        // The list was requested after most of them.
+        let told = changes.len();
+        for key in self.unsettled() {
+            let gone = self.settle_one(&key, &changes[..told]);
+            changes.extend(gone);
+        }
         changes
     }
 
@@ -283,56 +310,85 @@ impl State {
     }
 
     fn note(&mut self, key: &Arc<Key>, object: Option<Arc<Entry>>, uid: Box<str>, version: u64) {
+        let at = Instant::now();
         let written = Written {
             object,
             uid,
             version,
             lists: self.lists,
-            at: Instant::now(),
+            at,
         };
-        self.unsettled.insert(key.clone());
-        self.update(key, |slot| slot.written = Some(written));
+        self.by_age.push_back((at, key.clone()));
+        let before = self.update(key, |slot| slot.written.replace(written));
+        if let Some(before) = before {
+            self.by_version.remove(&(before.version, key.clone()));
+        }
+        self.expect(key);
     }
 
-    /// Drops the writes that the watch has passed. If their objects are gone, adds that to `changes`.
-    fn settle(&mut self, changes: &mut Vec<Change>) {
-        let (newest, lists) = (self.newest, self.lists);
-        let is_listing = self.list.is_some();
-        for key in mem::take(&mut self.unsettled) {
-            let slot = self.objects.get(&key);
-            let Some((slot, written)) =
-                slot.and_then(|slot| slot.written.as_ref().map(|written| (slot, written)))
-            else {
-                continue;
-            };
-            let is_past = written.version <= newest;
-            // A deletion is kept until the watch no longer shows the object.
-            let shown = slot.shown.as_ref();
-            let shows_deleted =
-                written.object.is_none() && shown.is_some_and(|shown| shown.uid == written.uid);
-            // The list was requested after the write.
-            let is_listed = !is_listing && written.lists < lists;
-            let is_over = written.at.elapsed() >= LONGEST;
-            if !(is_past && !shows_deleted || is_listed || is_over) {
-                self.unsettled.insert(key);
-                continue;
-            }
-            let old = self.update(&key, |slot| {
-                let written = slot.written.take();
-                written
-                    .and_then(|written| written.object)
-                    .filter(|_| slot.shown.is_none())
-            });
-            let Some(old) = old else { continue };
-            // The one that is told to be gone may have had the name before this one.
-            let is_told = |change: &Change| {
-                let gone = change.old.as_ref().filter(|_| change.new.is_none());
-                change.key == key && gone.is_some_and(|gone| gone.uid == old.uid)
-            };
-            if !changes.iter().any(is_told) {
-                changes.push(Change::new(&key, Some(old), None));
-            }
+    /// Looks at the write of this object, if there is one, once the watch has reached its version.
+    fn expect(&mut self, key: &Arc<Key>) {
+        let slot = self.objects.get(key);
+        if let Some(written) = slot.and_then(|slot| slot.written.as_ref()) {
+            self.by_version.insert((written.version, key.clone()));
         }
+    }
+
+    /// Drops the writes that the watch has passed, or that are too old. If their objects are gone, adds that to
+    /// `changes`. The work is that for the writes that are dropped, however many others there are.
+    fn settle(&mut self, changes: &mut Vec<Change>) {
+        let told = changes.len();
+        while let Some((version, _)) = self.by_version.first()
+            && *version <= self.newest
+            && let Some((_, key)) = self.by_version.pop_first()
+        {
+            // A deletion that the watch still shows is settled by the next event of the object.
+            let gone = self.settle_one(&key, &changes[..told]);
+            changes.extend(gone);
+        }
+        while let Some((at, key)) = self.by_age.front().cloned()
+            && (at.elapsed() >= LONGEST || !self.is_of(at, &key))
+        {
+            self.by_age.pop_front();
+            let gone = self.settle_one(&key, &changes[..told]);
+            changes.extend(gone);
+        }
+    }
+
+    /// Drops the write of one object if it is settled. Returns that the object is gone if that is so and is not among
+    /// the changes that are `told`, which are sorted.
+    fn settle_one(&mut self, key: &Arc<Key>, told: &[Change]) -> Option<Change> {
+        #[cfg(test)]
+        {
+            self.visits += 1;
+        }
+        let slot = self.objects.get(key)?;
+        let written = slot.written.as_ref()?;
+        let is_past = written.version <= self.newest;
+        // A deletion is kept until the watch no longer shows the object.
+        let shown = slot.shown.as_ref();
+        let shows_deleted =
+            written.object.is_none() && shown.is_some_and(|shown| shown.uid == written.uid);
+        // The list was requested after the write.
+        let is_listed = self.list.is_none() && written.lists < self.lists;
+        let is_over = written.at.elapsed() >= LONGEST;
+        if !(is_past && !shows_deleted || is_listed || is_over) {
+            return None;
+        }
+        let old = self.update(key, |slot| {
+            let written = slot.written.take();
+            written
+                .and_then(|written| written.object)
+                .filter(|_| slot.shown.is_none())
+        })?;
+        let first = told.partition_point(|change| change.key < *key);
+        let mut told = told[first..].iter().take_while(|change| change.key == *key);
+        // The one that is told to be gone may have had the name before this one.
+        let is_told = told.any(|change| {
+            let gone = change.old.as_ref().filter(|_| change.new.is_none());
+            gone.is_some_and(|gone| gone.uid == old.uid)
+        });
+        (!is_told).then(|| Change::new(key, Some(old), None))
     }
 
     /// Changes what is known of one object, and the indexes with it.

@@ -20,7 +20,7 @@ impl<K: Cached> Cache<K> {
 
     /// Whether the watch has passed all writes.
     pub(crate) fn is_settled(&self) -> bool {
-        lock(&self.0.state).unsettled.is_empty()
+        lock(&self.0.state).unsettled().is_empty()
     }
 }
 
@@ -80,7 +80,7 @@ fn delete(object: &ConfigMap) -> Event<Received<ConfigMap>> {
 }
 
 fn remove(cache: &Cache<ConfigMap>, object: &ConfigMap) {
-    cache.deleted(&object.metadata);
+    cache.deleted(&object.metadata, None);
 }
 
 /// A cache whose first list held these.
@@ -542,6 +542,154 @@ fn code_of_the_user_that_panics_concerns_one_object() {
         cache.list().iter().map(owned).collect::<Vec<_>>(),
         [false, false, true]
     );
+}
+
+/// Reading such an object panics if its name is `bad`.
+#[derive(Clone, Debug)]
+struct Odd;
+
+impl<'de> serde::Deserialize<'de> for Odd {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let value = serde_json::Value::deserialize(deserializer)?;
+        assert!(value != json!("bad"), "on purpose: {value}");
+        Ok(Self)
+    }
+}
+
+#[test]
+fn an_object_whose_type_panics_is_unreadable_like_any_other() {
+    type Object = kube::core::Object<Odd, Option<()>>;
+    let kind = kube::api::ApiResource::erase::<ConfigMap>(&());
+    let cache = Cache::<Object>::new(None, kind);
+    cache.keep(|_| true);
+    let object = |name: &str, spec: &str| {
+        let metadata = json!({"name": name, "uid": name, "resourceVersion": "1"});
+        let text =
+            json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "spec": spec});
+        Received::read(&text.to_string()).unwrap()
+    };
+    cache.take(Event::Init);
+    let unreadable = cache.0.take(Event::InitApply(object("a", "bad"))).unwrap();
+    assert_eq!(
+        unreadable.error.to_string(),
+        ".: the code that reads it panicked"
+    );
+    assert!(
+        cache
+            .0
+            .take(Event::InitApply(object("b", "good")))
+            .is_none()
+    );
+    cache.take(Event::InitDone);
+
+    let shown: Vec<_> = cache
+        .list()
+        .iter()
+        .map(|object| object.name_any())
+        .collect();
+    assert_eq!(shown, ["b"]);
+    assert_eq!(lock(&cache.0.state).unreadable(), 1);
+}
+
+#[test]
+fn a_write_waits_for_no_subscriber() {
+    let cache = listed(&[]);
+    let (begun, begin) = std::sync::mpsc::channel();
+    let (end, ended) = std::sync::mpsc::channel();
+    cache.subscribe(
+        true,
+        Box::new(move |change, _| {
+            if change.key.name() == "a" {
+                begun.send(()).unwrap();
+                ended.recv().unwrap();
+            }
+        }),
+    );
+    std::thread::scope(|scope| {
+        scope.spawn(|| cache.take(apply(&object("a", 1, "x"))));
+        begin.recv().unwrap();
+        // The mapper of another controller is still busy.
+        cache.insert(&object("b", 2, "x"));
+        assert_eq!(of(&cache, "x"), named(&[("a", 1), ("b", 2)]));
+        end.send(()).unwrap();
+    });
+}
+
+#[test]
+fn a_subscriber_may_write_to_its_cache_and_changes_are_told_in_their_order() {
+    let cache = listed(&[]);
+    let other = cache.clone();
+    cache.subscribe(
+        true,
+        Box::new(move |change, _| {
+            if change.key.name() == "a" && change.new.is_some() {
+                other.take(apply(&object("b", 9, "x")));
+                other.take(delete(&object("b", 10, "x")));
+            }
+        }),
+    );
+    let told = told(&cache);
+    cache.take(apply(&object("a", 1, "x")));
+    let expected = [
+        change("a", None, Some(1)),
+        change("b", None, Some(9)),
+        change("b", Some(9), None),
+    ];
+    assert_eq!(told(), expected);
+}
+
+/// Two threads: what is told last of an object is what the cache has.
+#[test]
+fn what_is_told_last_is_what_is_shown() {
+    for round in 0..200 {
+        let cache = listed(&[object("a", 1, "x")]);
+        let last = Arc::new(Mutex::new(Some(1)));
+        let noted = last.clone();
+        cache.subscribe(
+            false,
+            Box::new(move |change, _| {
+                *lock(&noted) = change.new.as_ref().map(|entry| entry.number());
+            }),
+        );
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                cache.take(delete(&object("a", 5, "x")));
+                let mut again = object("a", 6, "x");
+                again.metadata.uid = Some("again".to_owned());
+                cache.take(apply(&again));
+            });
+            // The answer to a write before the deletion is late.
+            scope.spawn(|| cache.insert(&object("a", 4, "x")));
+        });
+        let shown = cache.entry(&Key::of(&object("a", 1, "x")));
+        assert_eq!(*lock(&last), shown.map(|entry| entry.number()), "{round}");
+    }
+}
+
+#[test]
+fn the_work_of_catching_up_is_that_for_each_write() {
+    const WRITES: u64 = 2_000;
+    let cache = listed(&[]);
+    let name = |number: u64| format!("{number:05}");
+    for number in 1..=WRITES {
+        cache.insert(&object(&name(number), number, "x"));
+    }
+    let deleted = |number: u64| object(&name(number), number, "x");
+    for number in 1..=WRITES {
+        cache.take(apply(&object(&name(number), number, "x")));
+    }
+    for number in 1..=WRITES {
+        remove(&cache, &deleted(number));
+    }
+    for number in 1..=WRITES {
+        let mut gone = deleted(number);
+        gone.metadata.resource_version = Some((WRITES + number).to_string());
+        cache.take(delete(&gone));
+    }
+    assert!(cache.is_settled());
+    assert_eq!(cache.count(), 0);
+    let visits = u64::try_from(lock(&cache.0.state).visits).unwrap();
+    assert!(visits <= 8 * WRITES, "{visits}");
 }
 
 #[tokio::test]

@@ -27,7 +27,7 @@ use crate::queue::{Cause, Queue};
 use crate::reconciler::{Policy, Reconciler};
 use crate::restless::Restless;
 use crate::watch::Watches;
-use crate::{Action, Clock, Handle, metrics, workers};
+use crate::{Action, Clock, Handle, ManagerError, metrics, workers};
 
 /// How long the first lists of a plan may take. Nobody waits for a CRD that is not installed.
 const PLAN_SYNC_LIMIT: Duration = Duration::from_secs(30);
@@ -102,6 +102,7 @@ impl<K: Cached> Controller<K> {
             recorder: run.recorder,
             cache: self.cache,
             caches: self.caches,
+            pods: self.pods,
             applied: self.applied,
             statuses,
             names: self.names,
@@ -151,8 +152,18 @@ impl<K: Cached> Controller<K> {
                 };
                 plan.pass(pass).await;
             };
+            // A stream may end, but not by a panic: its objects would not be reconciled any more.
+            let broken = async {
+                while let Some(ended) = tasks.join_next().await {
+                    if let Err(error) = ended {
+                        return format!("a stream of objects to reconcile ended: {error}");
+                    }
+                }
+                pending().await
+            };
             tokio::select! {
                 () = reconciled => "it was stopped".to_owned(),
+                reason = broken => reason,
                 reason = watches.never_listed(&sources, sync_limit) => reason,
             }
         };
@@ -161,8 +172,8 @@ impl<K: Cached> Controller<K> {
             needs_leader: self.needs_leader,
             is_warm: self.is_warm,
             watch: Some(Box::pin(async move {
-                let _following = watching.follow(all.into_iter());
-                pending().await
+                let reason = watching.follow(&all).await;
+                ManagerError::ControllerEnded { name, reason }
             })),
             work: Box::pin(work),
             sources: shown,
@@ -175,8 +186,8 @@ pub(crate) struct Prepared {
     pub(crate) name: &'static str,
     pub(crate) needs_leader: bool,
     pub(crate) is_warm: bool,
-    /// Fills the caches, unless it has begun. Never ends.
-    pub(crate) watch: Option<BoxFuture<'static, ()>>,
+    /// Fills the caches, unless it has begun. Returns why it ended, which it should not.
+    pub(crate) watch: Option<BoxFuture<'static, ManagerError>>,
     /// Reconciles until the stop, then lets running reconciles finish. Returns why it ended.
     pub(crate) work: BoxFuture<'static, String>,
     pub(crate) sources: Vec<Arc<dyn Source>>,

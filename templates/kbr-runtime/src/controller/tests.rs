@@ -166,6 +166,7 @@ async fn the_object_that_a_pod_names_is_reconciled_and_finds_it() {
     let mut hand = hand(world.secrets.clone(), nowhere());
     let any: Box<dyn Any + Send + Sync> = Box::new(pods.clone());
     hand.caches.insert(TypeId::of::<Pod>(), any);
+    hand.pods = vec!["secrets in for".to_owned()];
     let handle = crate::Handle::new(Arc::new(secret("a", 1)), Arc::new(hand));
     assert_eq!(handle.pods(), [Arc::new(one.clone())]);
 
@@ -173,10 +174,20 @@ async fn the_object_that_a_pod_names_is_reconciled_and_finds_it() {
     assert_eq!(world.asked(), ["default/a"]);
     assert!(handle.pods().is_empty());
 
+    // Another controller of the same cache has pods of its own.
+    let _other = Controller::new(empty::<ConfigMap>()).pods(pods.clone(), "for-another");
+    let mut both = pod("both", "default", "a");
+    both.labels_mut()
+        .insert("for-another".to_owned(), "b".to_owned());
+    pods.take(Event::Apply(received(&both)));
+    assert_eq!(handle.pods().len(), 1);
+    assert_eq!(pods.by("secrets in for", "default/a").len(), 1);
+    assert_eq!(pods.by("configmaps in for-another", "default/b").len(), 1);
+
     // An object without a namespace is found from any.
     let _controller = Controller::new(empty::<Namespace>()).pods(others.clone(), "for");
     list(&others, &[one]);
-    assert_eq!(others.by(PODS, "a").len(), 1);
+    assert_eq!(others.by("namespaces in for", "a").len(), 1);
 }
 
 /// The answer to a write of the object that was deleted is late.
@@ -255,13 +266,15 @@ async fn a_change_of_what_is_referred_to_concerns_who_refers_to_it() {
 }
 
 #[tokio::test]
-#[should_panic = "a controller reads two caches of"]
 async fn one_cache_of_a_kind_is_read() {
-    let _world = World::new(|controller| {
-        controller
-            .reads(empty::<ConfigMap>())
-            .owns(empty::<ConfigMap>())
-    });
+    let second = empty::<ConfigMap>();
+    let _world =
+        World::new(|controller| controller.reads(empty::<ConfigMap>()).owns(second.clone()));
+    let faults = lock(&second.source().watched().faults).clone();
+    assert!(
+        faults[0].starts_with("is the second one of its type"),
+        "{faults:?}"
+    );
 }
 
 #[tokio::test]

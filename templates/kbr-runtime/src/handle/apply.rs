@@ -19,10 +19,10 @@ use kube::{Resource, ResourceExt};
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use super::{Handle, OwnedError, hash_of};
+use super::{Handle, OwnedError};
 use crate::cache::{Cache, Cached, Entry, Received, lock};
 use crate::key::Key;
-use crate::reading::write_value;
+use crate::reading::{hash_of, write_value};
 
 /// How many times to try to write an object that others change at the same time.
 const ATTEMPTS: usize = 3;
@@ -67,8 +67,9 @@ impl<K: Cached> Handle<K> {
     /// # Errors
     ///
     /// [`OwnedError::NameTaken`] if an object of that name exists that this object does not control: report it in the
-    /// status. The object is reconciled again when the name becomes free. [`OwnedError::Unreadable`] if it does not
-    /// fit its Rust type, and [`OwnedError::Apply`] with the API server's error if it refuses.
+    /// status. The object is reconciled again when the name becomes free. [`OwnedError::OtherNamespace`] if this object
+    /// is in a namespace and the other one is not in the same. [`OwnedError::Unreadable`] if it does not fit its Rust
+    /// type, and [`OwnedError::Apply`] with the API server's error if it refuses.
     ///
     /// # Panics
     ///
@@ -130,10 +131,14 @@ impl<K: Cached> Handle<K> {
         if self.known(&child)?.is_some() {
             return Ok(None);
         }
+        let params = PostParams {
+            field_manager: Some(self.hand.name.to_owned()),
+            ..PostParams::default()
+        };
         let created = async {
             let path = T::url_path(child.cache.kind(), child.key.namespace());
             let body = serde_json::to_vec(&child.fields).map_err(kube::Error::SerdeError)?;
-            let request = Request::new(path).create(&PostParams::default(), body);
+            let request = Request::new(path).create(&params, body);
             let request = request.map_err(kube::Error::BuildRequest)?;
             self.hand.client.request::<Received<T>>(request).await
         };
@@ -157,10 +162,16 @@ impl<K: Cached> Handle<K> {
     /// The request for an object that this object is to control.
     fn child<T: Cached + Serialize>(&self, wanted: &T) -> Result<Child<'_, T>, OwnedError> {
         let cache = self.cache::<T>();
-        let key = match wanted.namespace() {
-            Some(namespace) => Key::new(Some(namespace), wanted.name_any()),
-            None => self.key_of::<T>(&wanted.name_any()),
-        };
+        let namespace = self.object.meta().namespace.as_deref();
+        let of_wanted = wanted.namespace();
+        let key = Key::within::<T>(of_wanted.as_deref().or(namespace), &wanted.name_any());
+        if namespace.is_some() && key.namespace() != namespace {
+            return Err(OwnedError::OtherNamespace {
+                resource: cache.resource(),
+                name: key.to_string(),
+                owner: K::kind(self.hand.cache.kind()).into_owned(),
+            });
+        }
         let mut child = Child {
             cache,
             key: Arc::new(key),
@@ -256,7 +267,7 @@ impl<K: Cached> Handle<K> {
         if settled.version == object.version {
             return true;
         }
-        let is_same = object.text.as_deref().and_then(fingerprint) == Some(settled.object);
+        let is_same = object.fingerprint() == Some(settled.object);
         if is_same {
             settled.version = object.version.clone();
         }
@@ -265,7 +276,7 @@ impl<K: Cached> Handle<K> {
 
     /// Notes what was applied, and the result as the cache keeps it.
     fn note(&self, written: &Entry, wanted: u64) {
-        if let Some(object) = written.text.as_deref().and_then(fingerprint) {
+        if let Some(object) = written.fingerprint() {
             let settled = Settled {
                 wanted,
                 object,
@@ -328,16 +339,6 @@ fn drop_nulls(value: &mut Value) {
         Value::Array(items) => items.iter_mut().for_each(drop_nulls),
         _ => {}
     }
-}
-
-/// The hash of an object without its status and the metadata that changes with the status.
-fn fingerprint(object: &str) -> Option<u64> {
-    let mut object: Value = serde_json::from_str(object).ok()?;
-    object.as_object_mut()?.remove("status");
-    let metadata = object["metadata"].as_object_mut()?;
-    metadata.remove("resourceVersion");
-    metadata.remove("managedFields");
-    Some(hash_of(&object))
 }
 
 #[cfg(test)]

@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use kube::ResourceExt;
 use kube::api::{DeleteParams, Preconditions};
+use kube::core::Status;
 
 use super::{Handle, OwnedError};
 use crate::cache::Cached;
@@ -14,6 +15,8 @@ use crate::key::Key;
 
 impl<K: Cached> Handle<K> {
     /// Deletes an object, and then the objects that it owns. It is not an error if the object is already deleted.
+    ///
+    /// An object with finalizers or a grace period stays in the cache, with a deletion timestamp, until it is gone.
     ///
     /// The role must allow `delete` in addition to `list` and `watch`.
     ///
@@ -35,9 +38,9 @@ impl<K: Cached> Handle<K> {
             ..DeleteParams::background()
         };
         let (cache, key) = (self.cache::<T>(), Key::of(object));
-        match self.received(cache, &key).delete(key.name(), &params).await {
-            Ok(_) => {}
-            Err(kube::Error::Api(status)) if status.is_not_found() => {}
+        let left = match self.received(cache, &key).delete(key.name(), &params).await {
+            Ok(answer) => answer.left(),
+            Err(kube::Error::Api(status)) if is_gone(&status, &key) => None,
             Err(reason) => {
                 return Err(OwnedError::Delete {
                     resource: cache.resource(),
@@ -45,8 +48,8 @@ impl<K: Cached> Handle<K> {
                     reason,
                 });
             }
-        }
-        cache.deleted(object.meta());
+        };
+        cache.deleted(object.meta(), left);
         Ok(())
     }
 
@@ -79,4 +82,10 @@ impl<K: Cached> Handle<K> {
         }
         failed.map_or(Ok(deleted), Err)
     }
+}
+
+/// Whether the API server says that the object does not exist, and not, with the same code, that it serves no such kind.
+pub(super) fn is_gone(status: &Status, key: &Key) -> bool {
+    let named = status.details.as_ref().map(|details| &*details.name);
+    status.is_not_found() && named == Some(key.name())
 }

@@ -8,6 +8,7 @@ use kube::api::{Patch, PatchParams};
 use serde_json::json;
 
 use super::Handle;
+use super::delete::is_gone;
 use crate::Action;
 use crate::cache::{Cached, Received, lock};
 use crate::key::Key;
@@ -44,14 +45,13 @@ impl<K: Cached> Handle<K> {
         if let Some(position) = position {
             clean_up.await?;
             finalizers.remove(position);
-            match self.set_finalizers(&finalizers).await {
-                Ok(changed) if !finalizers.is_empty() => {
-                    self.hand.cache.wrote(changed);
-                }
-                Ok(_) => self.gone(),
-                Err(kube::Error::Api(status)) if status.is_not_found() => self.gone(),
+            let key = Key::of(&*self.object);
+            let left = match self.set_finalizers(&finalizers).await {
+                Ok(changed) => Some(changed),
+                Err(kube::Error::Api(status)) if is_gone(&status, &key) => None,
                 Err(error) => return Err(error.into()),
-            }
+            };
+            self.hand.cache.deleted(self.object.meta(), left);
         }
         Ok(Action::await_change())
     }
@@ -62,15 +62,12 @@ impl<K: Cached> Handle<K> {
         let patch = Patch::Merge(json!({ "metadata": metadata }));
         let key = Key::of(&*self.object);
         let api = self.received(&self.hand.cache, &key);
-        let changed = api
-            .patch(key.name(), &PatchParams::default(), &patch)
-            .await?;
+        let params = PatchParams {
+            field_manager: Some(self.hand.name.to_owned()),
+            ..PatchParams::default()
+        };
+        let changed = api.patch(key.name(), &params, &patch).await?;
         *lock(&self.written) = changed.resource_version();
         Ok(changed)
-    }
-
-    /// Without a finalizer, the API server has deleted the object.
-    fn gone(&self) {
-        self.hand.cache.deleted(self.object.meta());
     }
 }

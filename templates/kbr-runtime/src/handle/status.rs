@@ -10,10 +10,10 @@ use kube::api::{Patch, PatchParams};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use super::{Hand, Handle, hash_of};
+use super::{Hand, Handle};
 use crate::cache::{Cached, Received, lock};
 use crate::client::api;
-use crate::reading::write_value;
+use crate::reading::{hash_of, write_value};
 
 /// The last status of each object that was written although it seemed to differ, by uid: what was written, and what
 /// the object shows since.

@@ -58,6 +58,7 @@ pub(crate) fn hand<K: Cached>(cache: Cache<K>, client: Client) -> Hand<K> {
         server: ApiServer::new(kube::Config::new("http://127.0.0.1:1".parse().unwrap())),
         cache,
         caches: HashMap::new(),
+        pods: Vec::new(),
         applied: Arc::default(),
         statuses: Arc::default(),
         names: Names::default(),
@@ -220,13 +221,68 @@ async fn what_is_not_wanted_is_deleted_and_shows_at_once() {
 
 #[tokio::test]
 async fn only_what_is_gone_no_longer_shows() {
-    for (code, reason, is_gone) in [(404, "NotFound", true), (409, "Conflict", false)] {
-        let world = World::new(&[stored("a", 4)], [status(code, reason)]);
+    for (code, reason, name, is_gone) in [
+        (404, "NotFound", "map", true),
+        // The API server does not serve the kind, or a webhook says so of something else.
+        (404, "NotFound", "", false),
+        (404, "NotFound", "other", false),
+        (409, "Conflict", "map", false),
+    ] {
+        let mut answer = status(code, reason);
+        answer["details"] = json!({ "name": name });
+        let world = World::new(&[stored("a", 4)], [answer]);
         let deleted = world.handle.delete(&stored("a", 4)).await;
-        assert_eq!(deleted.is_ok(), is_gone, "{code}");
+        assert_eq!(deleted.is_ok(), is_gone, "{code} {name}");
         let shown = world.handle.owned::<ConfigMap>().unwrap();
-        assert_eq!(shown.is_empty(), is_gone, "{code}");
+        assert_eq!(shown.is_empty(), is_gone, "{code} {name}");
     }
+}
+
+/// An operator must not let its object go, because nothing is owned any more, while something still is.
+#[tokio::test]
+async fn what_does_not_go_yet_is_still_owned_however_often_it_is_deleted() {
+    let time = json!("2026-01-01T00:00:00Z");
+    for held in [
+        json!({ "deletionTimestamp": time, "finalizers": ["example.com/a"] }),
+        json!({ "deletionTimestamp": time, "deletionGracePeriodSeconds": 30 }),
+    ] {
+        let mut left = json!(stored("a", 5));
+        for (field, value) in held.as_object().unwrap() {
+            left["metadata"][field] = value.clone();
+        }
+        let world = World::new(&[stored("a", 4)], [left.clone(), left.clone()]);
+        for _ in 0..2 {
+            world.handle.delete(&stored("a", 4)).await.unwrap();
+            let owned = world.handle.owned::<ConfigMap>().unwrap();
+            assert_eq!(owned.len(), 1, "{held}");
+            assert!(owned[0].metadata.deletion_timestamp.is_some());
+        }
+        let pruned = world.handle.prune::<ConfigMap>(&[]).await.unwrap();
+        assert!(pruned.is_empty());
+    }
+    // A pod that runs nowhere goes at once.
+    let mut gone = json!(stored("a", 4));
+    gone["metadata"]["deletionTimestamp"] = time;
+    gone["metadata"]["deletionGracePeriodSeconds"] = json!(0);
+    let world = World::new(&[stored("a", 4)], [gone]);
+    world.handle.delete(&stored("a", 4)).await.unwrap();
+    assert!(world.handle.owned::<ConfigMap>().unwrap().is_empty());
+}
+
+#[tokio::test]
+async fn what_kubernetes_would_delete_or_never_delete_is_not_sent() {
+    let world = World::new(&[], []);
+    let mut elsewhere = wanted("a");
+    elsewhere.metadata.namespace = Some("there".to_owned());
+    for refused in [
+        world.handle.apply(&elsewhere).await.err(),
+        world.handle.create(&elsewhere).await.err(),
+    ] {
+        let error = refused.unwrap().to_string();
+        let expected = "configmaps `there/map` is not in the namespace of this Secret, which therefore cannot own it";
+        assert_eq!(error, expected);
+    }
+    assert_eq!(world.methods(), [Method::GET; 0]);
 }
 
 #[tokio::test]

@@ -5,6 +5,7 @@
 
 use std::future::pending;
 use std::pin::{Pin, pin};
+use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::task::JoinSet;
@@ -14,6 +15,7 @@ use tokio_util::sync::CancellationToken;
 use super::Task;
 use crate::ManagerError;
 use crate::api_server::ApiServer;
+use crate::cache::Source;
 use crate::chain::chain;
 use crate::controller::Prepared;
 use crate::election::Election;
@@ -32,7 +34,9 @@ pub(super) struct Lead {
     pub(super) grace: Duration,
     pub(super) running: Running,
     /// Fills caches until everything has ended.
-    pub(super) watching: JoinSet<()>,
+    pub(super) watching: JoinSet<ManagerError>,
+    /// Those caches that are filled on every replica, or have begun to be.
+    pub(super) filled: Vec<Arc<dyn Source>>,
 }
 
 impl Lead {
@@ -47,6 +51,7 @@ impl Lead {
         let mut others = pin!(others);
         for controller in controllers.iter_mut().filter(|one| one.is_warm) {
             self.watching.extend(controller.watch.take());
+            self.filled.extend_from_slice(&controller.sources);
         }
         let (leading, always) = controllers.into_iter().partition(|one| one.needs_leader);
         let (leading_tasks, tasks) = tasks.into_iter().partition(|task| task.needs_lead);
@@ -91,14 +96,29 @@ impl Lead {
     }
 
     fn start(&mut self, controllers: Vec<Prepared>, tasks: Vec<Task>) {
-        for task in tasks {
-            tracing::info!(task = task.name, "starting the task");
-            self.running.spawn_task(task.name, task.run);
-        }
         for controller in controllers {
             tracing::info!(controller = controller.name, "starting");
             self.watching.extend(controller.watch);
+            self.filled.extend(controller.sources);
             self.running.spawn(controller.name, controller.work);
+        }
+        for task in tasks {
+            let (caches, stop) = (self.filled.clone(), self.stop.clone());
+            self.running.spawn_task(task.name, async move {
+                let listed = async {
+                    for source in caches {
+                        source.watched().listed().await;
+                    }
+                };
+                // An empty cache that is not listed yet must not look like one without objects.
+                tokio::select! {
+                    biased;
+                    () = listed => {}
+                    () = stop.cancelled() => return Ok(()),
+                }
+                tracing::info!(task = task.name, "starting the task");
+                task.run.await
+            });
         }
     }
 
@@ -112,6 +132,9 @@ impl Lead {
             biased;
             () = self.stop.cancelled() => Ok(()),
             error = self.running.ended() => Err(error),
+            Some(ended) = self.watching.join_next() => Err(ended.unwrap_or_else(|error| {
+                ManagerError::CachesEnded { reason: error.to_string() }
+            })),
             error = others => Err(error),
         }
     }

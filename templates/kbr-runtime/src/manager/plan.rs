@@ -6,7 +6,6 @@
 use std::io::Write;
 
 use futures::future::OptionFuture;
-use tokio::task::JoinSet;
 
 use super::Manager;
 use crate::chain::chain;
@@ -70,7 +69,7 @@ impl Manager {
         let threads = Threads::start(1).map_err(|error| failed(&error))?;
         let mut health = Health::new(self.server.clone());
         let mut controllers = self.take_controllers(&mut health, &threads);
-        let mut watching: JoinSet<()> = self.take_caches(&controllers);
+        let (mut watching, _) = self.take_caches(&controllers);
         for controller in &mut controllers {
             watching.extend(controller.watch.take());
         }

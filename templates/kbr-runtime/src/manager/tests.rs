@@ -5,6 +5,7 @@
 
 use super::*;
 use crate::BindAddress;
+use crate::cache::tests::empty;
 use k8s_openapi::api::core::v1::ConfigMap;
 use kube::Api;
 use std::convert::Infallible;
@@ -44,6 +45,7 @@ where
 {
     manager.controllers.push(Registration {
         name,
+        cache: empty::<ConfigMap>().source(),
         workers: 1,
         prepare: Box::new(move |run| {
             prepared(name, async move {
@@ -140,6 +142,7 @@ async fn webhooks_are_served_until_controllers_have_finished() {
         let (reached, mut outcome) = tokio::sync::mpsc::channel(1);
         manager.controllers.push(Registration {
             name: "late",
+            cache: empty::<ConfigMap>().source(),
             workers: 1,
             prepare: Box::new(move |run| {
                 prepared("late", async move {
@@ -306,6 +309,7 @@ async fn the_lease_is_not_released_while_something_may_still_write() {
             grace: GRACE,
             running: Running::default(),
             watching: JoinSet::new(),
+            filled: Vec::new(),
         };
         let stuck = prepared("stuck", pending());
         let task = Task {
@@ -348,6 +352,7 @@ async fn a_lease_that_is_lost_is_not_released_and_ends_what_runs() {
         grace: GRACE,
         running: Running::default(),
         watching: JoinSet::new(),
+        filled: Vec::new(),
     };
     let dropped = Arc::<std::sync::atomic::AtomicBool>::default();
     let guard = Dropped(dropped.clone());
@@ -385,6 +390,7 @@ async fn an_unanswered_request_does_not_outlast_the_grace_period() {
     let (failed, mut failure) = tokio::sync::mpsc::channel(1);
     manager.controllers.push(Registration {
         name: "writer",
+        cache: empty::<ConfigMap>().source(),
         workers: 1,
         prepare: Box::new(move |_| {
             prepared("writer", async move {
@@ -408,17 +414,7 @@ async fn an_unanswered_request_does_not_outlast_the_grace_period() {
 
 #[tokio::test]
 async fn a_first_list_has_the_time_that_its_controller_allows() {
-    let (address, _) = crate::api_server::tests::serve(|_, _| {
-        Some(
-            "HTTP/1.1 403 Forbidden\r\ncontent-type: application/json\r\ncontent-length: 2\r\n\r\n{}",
-        )
-    });
-    let flags = Flags {
-        health_probe_bind_address: BindAddress::Off,
-        ..Flags::default()
-    };
-    let config = Config::new(format!("http://{address}").parse().unwrap());
-    let mut manager = Manager::with_config(flags, config).unwrap();
+    let mut manager = answered(|_, _| Some(FORBIDDEN));
     let controller =
         Controller::new(manager.all::<ConfigMap>()).cache_sync_timeout(Duration::from_secs(1));
     let reconcile = |_| async { Ok::<_, Infallible>(Action::await_change()) };
@@ -446,6 +442,131 @@ async fn caches_are_filled_with_their_controller_or_before() {
     let mut health = Health::new(manager.server.clone());
     let controllers = manager.take_controllers(&mut health, &threads);
 
-    // Two caches, and the reports about their objects.
-    assert_eq!(manager.take_caches(&controllers).len(), 3);
+    let (_watching, filled) = manager.take_caches(&controllers);
+    assert_eq!(filled.len(), 2);
+}
+
+/// A manager whose API server gives this answer to every request.
+fn answered(answer: fn(usize, usize) -> Option<&'static str>) -> Manager {
+    let (address, _) = crate::api_server::tests::serve(answer);
+    let flags = Flags {
+        health_probe_bind_address: BindAddress::Off,
+        ..Flags::default()
+    };
+    let config = Config::new(format!("http://{address}").parse().unwrap());
+    Manager::with_config(flags, config).unwrap()
+}
+
+const FORBIDDEN: &str =
+    "HTTP/1.1 403 Forbidden\r\ncontent-type: application/json\r\ncontent-length: 2\r\n\r\n{}";
+
+/// What a task finds in no cache is in none of them.
+#[tokio::test]
+async fn a_task_begins_when_the_caches_have_been_listed() {
+    let mut manager = answered(|_, _| Some(FORBIDDEN));
+    let cache = manager.all::<ConfigMap>();
+    assert!(!cache.is_listed());
+    let reconcile = |_| async { Ok::<_, Infallible>(Action::await_change()) };
+    manager.add("a", Controller::new(cache.clone()), reconcile);
+    let (began, mut begin) = tokio::sync::mpsc::channel(2);
+    let seen = cache.clone();
+    manager.add_task("sweep", |_| async move {
+        began.try_send(seen.is_listed()).unwrap();
+        Ok::<_, Infallible>(())
+    });
+    let stop = manager.stop_token();
+
+    let (outcome, ()) = tokio::join!(run(&mut manager), async {
+        sleep(GRACE).await;
+        begin.try_recv().unwrap_err();
+        crate::cache::tests::list(&cache, &[]);
+        assert_eq!(begin.recv().await, Some(true));
+        stop.cancel();
+    });
+
+    assert!(outcome.is_ok(), "{outcome:?}");
+}
+
+#[tokio::test]
+async fn parts_that_cannot_work_together_are_refused_before_anything_starts() {
+    let reconcile = |_| async { Ok::<_, Infallible>(Action::await_change()) };
+    let refused = async |add: fn(&mut Manager, Cache<ConfigMap>)| {
+        let mut manager = manager();
+        let cache = manager.all::<ConfigMap>();
+        add(&mut manager, cache);
+        manager.stop_token().cancel();
+        run(&mut manager).await.map_err(|error| error.to_string())
+    };
+    let controllers = refused(|manager, cache| {
+        let reconcile = |_| async { Ok::<_, Infallible>(Action::await_change()) };
+        manager.add("a", Controller::new(cache.clone()), reconcile);
+        manager.add("a", Controller::new(cache), reconcile);
+    });
+    assert_eq!(
+        controllers.await.unwrap_err(),
+        "what was added to the manager cannot work: two controllers with the name `a` reconcile the same \
+         configmaps: give one another name"
+    );
+    let indexes = refused(|_, cache| {
+        cache.index("a", |_| Vec::new());
+        cache.index("a", |_| Vec::new());
+    });
+    assert_eq!(
+        indexes.await.unwrap_err(),
+        "what was added to the manager cannot work: a cache of configmaps has two indexes with the name `a`"
+    );
+    let slims = refused(|_, cache| {
+        cache.slim(|_| {});
+        cache.slim(|_| {});
+    });
+    assert_eq!(
+        slims.await.unwrap_err(),
+        "what was added to the manager cannot work: a cache of configmaps is slimmed by two functions"
+    );
+
+    // One name for each namespace is how an operator of some namespaces does it.
+    let mut manager = manager();
+    for namespace in ["a", "b"] {
+        let controller = Controller::new(manager.namespaced::<ConfigMap>(namespace));
+        manager.add("a", controller, reconcile);
+    }
+    manager.stop_token().cancel();
+    assert!(run(&mut manager).await.is_ok());
+}
+
+/// A list of one object.
+const ONE: &str = concat!(
+    "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: 130\r\n\r\n",
+    r#"{"kind":"List","apiVersion":"v1","metadata":{"resourceVersion":"7"},"#,
+    r#""items":[{"metadata":{"name":"a","resourceVersion":"3"}}]}    "#,
+);
+
+/// Each task that the runtime starts for a cache or a controller, and what ends it.
+#[tokio::test]
+async fn a_task_of_the_runtime_that_ends_ends_the_manager() {
+    let reconcile = |_| async { Ok::<_, Infallible>(Action::await_change()) };
+    let mut with_stream = manager();
+    let broken = futures::stream::poll_fn(|_| panic!("on purpose"));
+    let controller = Controller::new(with_stream.all::<ConfigMap>()).reconcile_all_on(broken);
+    with_stream.add("a", controller, reconcile);
+    let error = run(&mut with_stream).await.unwrap_err().to_string();
+    let expected = "controller `a` ended: a stream of objects to reconcile ended: ";
+    assert!(error.starts_with(expected), "{error}");
+
+    let panics = |event: &crate::cache::Change| panic!("on purpose: {}", event.key);
+    for is_of_controller in [true, false] {
+        let mut manager = answered(|_, _| Some(ONE));
+        let cache = manager.all::<ConfigMap>();
+        // As if there were a bug in the runtime.
+        cache.subscribe(false, Box::new(move |change, _| panics(change)));
+        if is_of_controller {
+            manager.add("a", Controller::new(cache), reconcile);
+        }
+        let error = run(&mut manager).await.unwrap_err().to_string();
+        let expected = match is_of_controller {
+            true => "controller `a` ended: the watch of configmaps ended: ",
+            false => "a cache cannot be filled: the watch of configmaps ended: ",
+        };
+        assert!(error.starts_with(expected), "{error}");
+    }
 }

@@ -111,6 +111,53 @@ fn failures_and_panics_wait_longer_each_time_until_a_success() {
     assert_eq!(outcome(&backoff, panics), ms(5));
 }
 
+/// The error of a request about an object.
+fn not_found(kind: &str, name: &str) -> kube::Error {
+    let status =
+        json!({ "code": 404, "reason": "NotFound", "details": { "kind": kind, "name": name } });
+    kube::Error::Api(
+        serde_json::from_value::<kube::core::Status>(status)
+            .unwrap()
+            .boxed(),
+    )
+}
+
+#[test]
+fn an_object_that_was_deleted_meanwhile_is_no_error() {
+    let reconciles: [fn() -> Ready<kube::Result<Action>>; 3] = [
+        || std::future::ready(Err(not_found("configmaps", "sample"))),
+        || std::future::ready(Err(not_found("configmaps", "another"))),
+        || std::future::ready(Err(not_found("secrets", "sample"))),
+    ];
+    for (reconcile, expected) in reconciles.into_iter().zip([0, 1, 1]) {
+        let lines = logged("info".into(), || {
+            let again = outcome(&Backoff::default(), reconcile);
+            assert!(again.is_some());
+        });
+        assert_eq!(lines.len(), expected, "{lines:?}");
+    }
+    // The watch has shown it first.
+    let lines = logged("info".into(), || {
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_all()
+            .build();
+        runtime.unwrap().block_on(async {
+            let cache = empty();
+            list(&cache, &[(*object()).clone()]);
+            let gone = cache.clone();
+            let reconcile = move |_| {
+                list(&gone, &[]);
+                fails()
+            };
+            let hand = Arc::new(hand(cache, nowhere()));
+            let work =
+                reconciler(&Backoff::default()).wrap(hand, reconcile, Arc::new(|_, _| None), None);
+            once(&work).await;
+        });
+    });
+    assert_eq!(lines, [json!(null); 0]);
+}
+
 #[test]
 fn failures_and_panics_are_logged_with_their_object() {
     // The least verbose level must not remove the object from the log lines.

@@ -6,6 +6,8 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
+use k8s_openapi::jiff::Timestamp;
 use proptest::prelude::*;
 use proptest::strategy::ValueTree;
 use proptest::test_runner::{RngAlgorithm, TestRng, TestRunner};
@@ -16,14 +18,19 @@ use crate::random::tests::{again, seeds};
 /// How many lists of steps are tried unless `KBR_SCHEDULES` says otherwise.
 const SCHEDULES: u64 = 10_000;
 
-/// Four objects; every second one belongs to `y`.
-const OBJECTS: usize = 4;
+/// Every second one belongs to `y`.
+const OBJECTS: usize = 6;
+
+/// Those from here on have a finalizer.
+const HELD: usize = 3;
 
 #[derive(Clone, Copy, Debug)]
 enum Step {
     /// Creates the object, or changes it if it exists. `By` is who writes, and whether the response is late.
     Put(usize, By),
     Delete(usize, By),
+    /// Removes the finalizer of an object that is being deleted.
+    Release(usize, By),
     /// The oldest late response arrives.
     Answer,
     /// The watch shows the next event, or the next object of its list.
@@ -44,6 +51,7 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
     let step = prop_oneof![
         4 => (0..OBJECTS, by()).prop_map(|(object, by)| Step::Put(object, by)),
         2 => (0..OBJECTS, by()).prop_map(|(object, by)| Step::Delete(object, by)),
+        1 => (HELD..OBJECTS, by()).prop_map(|(object, by)| Step::Release(object, by)),
         2 => Just(Step::Answer),
         6 => Just(Step::Next),
         1 => Just(Step::Restart),
@@ -51,9 +59,17 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
     proptest::collection::vec(step, 1..14)
 }
 
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Request {
+    Put,
+    Delete,
+    Release,
+}
+
 /// The result of a write: the object, or its deletion.
 #[derive(Clone, Debug)]
 struct Change {
+    request: Request,
     uid: String,
     version: u64,
     object: Option<ConfigMap>,
@@ -84,16 +100,38 @@ struct Model {
 }
 
 impl Model {
-    fn write(&mut self, cache: &Cache<ConfigMap>, index: usize, by: By, deletes: bool) {
-        let before = self.present.remove(&index);
-        if deletes && before.is_none() {
-            return;
-        }
+    fn write(&mut self, cache: &Cache<ConfigMap>, index: usize, by: By, request: Request) {
         // A reconcile makes its writes one after another.
         while by != By::Another
             && let Some(late) = self.late.pop_front()
         {
             self.answer(cache, late);
+        }
+        let before = self.present.get(&index).cloned();
+        let deleted = before
+            .as_ref()
+            .and_then(|object| object.metadata.deletion_timestamp.clone());
+        let is_effective = match request {
+            Request::Put => true,
+            Request::Delete => before.is_some() && deleted.is_none(),
+            Request::Release => deleted.is_some(),
+        };
+        if !is_effective {
+            // The answer to a second deletion is the object as it is.
+            if request == Request::Delete
+                && by != By::Another
+                && let Some(before) = before
+            {
+                let seen = Change {
+                    request,
+                    uid: before.name_any(),
+                    version: before.resource_version().unwrap().parse().unwrap(),
+                    object: Some(before.clone()),
+                    before: Some(before),
+                };
+                self.answer(cache, seen);
+            }
+            return;
         }
         self.version += 1;
         let name = match &before {
@@ -104,16 +142,29 @@ impl Model {
             }
         };
         let owner = if index.is_multiple_of(2) { "x" } else { "y" };
-        let made = object(&name, self.version, owner);
+        let mut made = object(&name, self.version, owner);
+        let is_held = (HELD..OBJECTS).contains(&index);
+        made.metadata.finalizers = is_held.then(|| vec!["example.com/finalizer".to_owned()]);
+        made.metadata.deletion_timestamp = match request {
+            Request::Delete => Some(Time(Timestamp::UNIX_EPOCH)),
+            _ => deleted,
+        };
+        let is_left = match request {
+            Request::Put => true,
+            Request::Delete => is_held,
+            Request::Release => false,
+        };
+        match is_left {
+            true => self.present.insert(index, made.clone()),
+            false => self.present.remove(&index),
+        };
         let change = Change {
+            request,
             uid: name,
             version: self.version,
-            object: (!deletes).then(|| made.clone()),
+            object: is_left.then_some(made),
             before,
         };
-        if !deletes {
-            self.present.insert(index, made);
-        }
         self.history.push(change.clone());
         match by {
             By::Us => self.answer(cache, change),
@@ -124,9 +175,11 @@ impl Model {
 
     fn answer(&mut self, cache: &Cache<ConfigMap>, change: Change) {
         match (&change.object, &change.before) {
-            (Some(object), _) => cache.insert(object),
-            (None, Some(before)) => remove(cache, before),
-            (None, None) => unreachable!(),
+            (Some(object), _) if change.request == Request::Put => cache.insert(object),
+            (left, Some(before)) => {
+                cache.deleted(&before.metadata, left.as_ref().map(received));
+            }
+            (_, None) => unreachable!(),
         }
         let last = self.own.get(&change.uid);
         if last.is_none_or(|last| last.version < change.version) {
@@ -247,8 +300,9 @@ fn run(steps: Vec<Step>) -> Result<(), TestCaseError> {
     model.restart(&cache);
     for step in steps {
         match step {
-            Step::Put(index, by) => model.write(&cache, index, by, false),
-            Step::Delete(index, by) => model.write(&cache, index, by, true),
+            Step::Put(index, by) => model.write(&cache, index, by, Request::Put),
+            Step::Delete(index, by) => model.write(&cache, index, by, Request::Delete),
+            Step::Release(index, by) => model.write(&cache, index, by, Request::Release),
             Step::Answer => {
                 if let Some(change) = model.late.pop_front() {
                     model.answer(&cache, change);
@@ -263,7 +317,7 @@ fn run(steps: Vec<Step>) -> Result<(), TestCaseError> {
     while let Some(change) = model.late.pop_front() {
         model.answer(&cache, change);
     }
-    model.write(&cache, OBJECTS, By::Another, false);
+    model.write(&cache, OBJECTS, By::Another, Request::Put);
     while model.list.is_some() || model.position < model.version {
         model.next(&cache);
     }

@@ -51,6 +51,19 @@ async fn an_object_that_is_still_as_applied_costs_no_request() {
 }
 
 #[tokio::test]
+async fn what_a_cache_leaves_out_is_corrected_as_well() {
+    let world = World::new(&[], [json!(stored("a", 7)), json!(stored("a", 9))]);
+    world.maps.slim(|map| map.data = None);
+    world.handle.apply(&wanted("a")).await.unwrap();
+
+    let tampered = received(&stored("b", 8));
+    world.maps.take(Event::Apply(tampered));
+    world.handle.apply(&wanted("a")).await.unwrap();
+
+    assert_eq!(world.methods().len(), 2);
+}
+
+#[tokio::test]
 async fn what_a_cache_leaves_out_costs_no_request_either() {
     let world = World::new(&[], [json!(stored("a", 7))]);
     world.maps.slim(|map| map.data = None);
