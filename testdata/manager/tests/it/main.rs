@@ -10,6 +10,7 @@
 mod api_server;
 mod bad_input;
 mod certificates;
+mod deleting;
 mod election;
 mod endless;
 mod environment;
