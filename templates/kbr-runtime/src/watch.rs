@@ -46,6 +46,10 @@ const FIRST_PAUSE: Duration = Duration::from_millis(800);
 /// The longest pause: a recovery is noticed soon, and one request costs little.
 pub(crate) const LONGEST_PAUSE: Duration = Duration::from_secs(8);
 
+/// How many watches in a row may end early before that is a failure: the API server closes those of a CRD that has
+/// changed.
+const SHORT_WATCHES: u32 = 2;
+
 /// The longest `Retry-After` that is heeded.
 const LONGEST_RETRY_AFTER: Duration = Duration::from_secs(60);
 
@@ -330,15 +334,17 @@ impl WatchState {
         delay
     }
 
-    /// The next watch is about to be requested. Returns how long to wait if the last one was closed, without an error,
-    /// before it had lasted: some proxies accept a watch only to close it at once.
+    /// The next watch is about to be requested. Returns how long to wait if the last ones were closed, without an error,
+    /// before they had lasted: some proxies accept a watch only to close it at once.
     fn before_watch(&mut self) -> (ApiServer, Duration) {
-        let delay = match self.watch_ended() {
-            true => backoff(self.failures),
-            false => Duration::ZERO,
-        };
-        if !delay.is_zero() {
-            self.failed("it was closed at once", delay);
+        let mut delay = Duration::ZERO;
+        if self.watch_ended() {
+            if self.failures < SHORT_WATCHES {
+                self.failures += 1;
+            } else {
+                delay = backoff(self.failures);
+                self.failed("it was closed at once", delay);
+            }
         }
         (self.watches.server.clone(), delay)
     }
