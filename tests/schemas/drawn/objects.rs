@@ -1,5 +1,6 @@
 //! Random objects for the schema of a CRD, and what the API server stores of them.
 
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use serde_json::{Map, Value, json};
 
 use crate::support::random::Random;
@@ -354,6 +355,9 @@ pub fn stored(schema: &Value, value: &Value) -> Value {
                 }
                 match of_field {
                     Some(schema) => drop(kept.insert(name.clone(), stored(schema, value))),
+                    None if name == "metadata" && is_meta(schema, name) => {
+                        kept.insert(name.clone(), metadata(value));
+                    }
                     None if is_open(schema) || is_meta(schema, name) => {
                         kept.insert(name.clone(), value.clone());
                     }
@@ -376,6 +380,12 @@ pub fn stored(schema: &Value, value: &Value) -> Value {
         }
         _ => value.clone(),
     }
+}
+
+/// The metadata of an object inside of another one, which never has unknown fields.
+fn metadata(value: &Value) -> Value {
+    let known = serde_json::from_value::<ObjectMeta>(value.clone());
+    known.map_or_else(|_| value.clone(), |known| json!(known))
 }
 
 fn of_field<'a>(schema: &'a Value, name: &str) -> Option<&'a Value> {
