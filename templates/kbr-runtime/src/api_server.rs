@@ -42,6 +42,7 @@ use crate::client::{ask_readiness, parameter};
 use crate::election::Gate;
 use crate::metrics;
 use crate::plan::Plan;
+use crate::warnings::Warnings;
 use body::Bounded;
 
 /// How long the response to a watch may take to begin. An API server answers it at once, whatever webhooks do:
@@ -90,6 +91,7 @@ struct Shared {
     answers: watch::Sender<bool>,
     gate: Gate,
     requests: metrics::Requests,
+    warnings: Warnings,
     plan: OnceLock<Plan>,
 }
 
@@ -135,6 +137,7 @@ impl ApiServer {
             answers: watch::Sender::new(true),
             gate: Gate::default(),
             requests: metrics::Requests::default(),
+            warnings: Warnings::default(),
             plan: OnceLock::new(),
         }))
     }
@@ -182,6 +185,11 @@ impl ApiServer {
     /// Counts all requests.
     pub(crate) fn requests(&self) -> &metrics::Requests {
         &self.0.requests
+    }
+
+    /// What the API server warns of.
+    pub(crate) fn warnings(&self) -> &Warnings {
+        &self.0.warnings
     }
 
     /// Whether the latest requests were answered, or none has been sent yet.
@@ -449,6 +457,7 @@ impl Service<Request<Body>> for Requests {
                         }
                         Ok(response) => {
                             server.dated(response.headers());
+                            server.warnings().note(response.headers());
                             server.answered();
                         }
                         // Without a token, the request was not sent.

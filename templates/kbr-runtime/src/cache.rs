@@ -337,6 +337,15 @@ impl<K: Cached> Cache<K> {
         self.entry(key)
     }
 
+    /// Whether the object with this uid is gone, or goes within `limit`.
+    pub(crate) async fn goes(&self, key: &Key, uid: &str, limit: Duration) -> bool {
+        let is_gone = || self.entry(key).is_none_or(|entry| *entry.uid != *uid);
+        let mut events = self.0.events.subscribe();
+        let gone = async { while !is_gone() && events.changed().await.is_ok() {} };
+        let _ = timeout(limit, gone).await;
+        is_gone()
+    }
+
     /// The names of all objects, sorted.
     pub(crate) fn keys(&self) -> Vec<Arc<Key>> {
         let all = lock(&self.0.state).all().into_iter();
@@ -449,12 +458,15 @@ impl<K: Cached> Inner<K> {
     fn change(&self, object: Option<K>, change: impl FnOnce(&mut State) -> Vec<Change>) {
         let mut state = lock(&self.state);
         let changes = change(&mut state);
-        if !changes.is_empty() {
+        let is_news = !changes.is_empty();
+        if is_news {
             lock(&self.untold).push_back((changes, object));
         }
         drop(state);
         self.events.send_replace(());
-        self.tell();
+        if is_news {
+            self.tell();
+        }
     }
 
     /// Tells the subscribers what they have not been told. If somebody else is doing that, he tells this as well: a

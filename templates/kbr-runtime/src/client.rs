@@ -36,6 +36,24 @@ pub(crate) fn parameter<'a, B>(request: &'a Request<B>, name: &str) -> Option<&'
     pairs.find_map(|(other, value)| (other == name).then_some(value))
 }
 
+/// Names the program in the header `User-Agent`, which the audit log shows, unless the configuration does.
+#[cfg(feature = "manager")]
+pub(crate) fn say_who_asks(config: &mut kube::Config) {
+    use http::header::USER_AGENT;
+
+    if config.headers.iter().any(|(name, _)| *name == USER_AGENT) {
+        return;
+    }
+    let program = std::env::current_exe().ok();
+    let program = program.as_deref().and_then(std::path::Path::file_stem);
+    let mut agent = program.unwrap_or_default().to_string_lossy().into_owned();
+    agent.retain(|character| character.is_ascii_alphanumeric() || "-_.".contains(character));
+    agent += concat!(" kbr-runtime/", env!("CARGO_PKG_VERSION"));
+    if let Ok(agent) = agent.trim_start().parse() {
+        config.headers.push((USER_AGENT, agent));
+    }
+}
+
 /// The objects in that namespace, or all of them.
 #[cfg(feature = "manager")]
 pub(crate) fn api<K>(client: Client, namespace: Option<&str>, kind: &K::DynamicType) -> kube::Api<K>

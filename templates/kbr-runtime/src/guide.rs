@@ -58,6 +58,7 @@ macro_rules! links {
             "Handle::get",
             "Handle::now",
             "Handle::owned",
+            "Handle::patch",
             "Handle::pods",
             "Handle::prune",
             "Handle::status",

@@ -280,6 +280,10 @@ impl<K: Cached> Handle<K> {
     #[must_use]
     pub fn pods(&self) -> Vec<Arc<Pod>> {
         let (cache, key) = (self.cache::<Pod>(), Key::of(&*self.object).to_string());
+        assert!(
+            !self.hand.pods.is_empty(),
+            "the controller does not know which pods name its objects: add `Controller::pods`"
+        );
         let pods = self.hand.pods.iter();
         let mut pods: Vec<_> = pods.flat_map(|index| cache.by(index, &key)).collect();
         pods.sort_by_cached_key(|pod| Key::of(&**pod));

@@ -133,6 +133,8 @@ mod target;
 #[cfg(feature = "manager")]
 mod thread;
 #[cfg(feature = "manager")]
+mod warnings;
+#[cfg(feature = "manager")]
 mod watch;
 #[cfg(feature = "manager")]
 pub mod webhook;

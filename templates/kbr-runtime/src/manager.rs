@@ -138,8 +138,9 @@ impl Manager {
     /// # Errors
     ///
     /// [`ManagerError::Client`] when `config` is not usable, for example because of a certificate in it.
-    pub fn with_config(flags: Flags, config: Config) -> Result<Self, ManagerError> {
+    pub fn with_config(flags: Flags, mut config: Config) -> Result<Self, ManagerError> {
         client::install_tls_provider();
+        client::say_who_asks(&mut config);
         let server = ApiServer::with_deadline(config.clone(), flags.request_timeout);
         if flags.plan {
             server.only_plan();
@@ -148,6 +149,7 @@ impl Manager {
         let host = config.cluster_url.authority();
         let host = host.map_or("", |host| host.as_str());
         metrics.count_requests(host, server.requests());
+        metrics.count_warnings(server.warnings());
         metrics.count_panics(&webhooks);
         Ok(Self {
             flags,
@@ -303,9 +305,9 @@ impl Manager {
     /// of such an early attempt does not count. While a watch of the controller fails, a delay is
     /// at most 8 s, or as long as the failed reconcile took if that is longer.
     /// If the error or one of its sources is a [`kube::Error`] with a `Retry-After`, the delay is at least
-    /// that; a 409 Conflict is not logged as an error. If one of them is a [`Retry`](crate::Retry), it says
-    /// when the object is retried, or that it is not retried until it changes. `name` is the controller's
-    /// name in the logs, and the field manager of what it applies.
+    /// that; a 409 Conflict is not logged as an error, and nothing is if the object has been deleted meanwhile. If one
+    /// of them is a [`Retry`](crate::Retry), it says when the object is retried, or that it is not retried until it
+    /// changes. `name` is the controller's name in the logs, and the field manager of what it applies.
     ///
     /// While the API server does not answer, no reconcile starts, and failures do not count.
     ///
@@ -601,7 +603,7 @@ impl Manager {
         let mut faults = Vec::new();
         for source in &self.caches.all {
             let watched = source.watched();
-            let of_cache = std::mem::take(&mut *lock(&watched.faults)).into_iter();
+            let of_cache = lock(&watched.faults).clone().into_iter();
             faults.extend(of_cache.map(|fault| format!("a cache of {} {fault}", watched.resource)));
         }
         for (number, controller) in self.controllers.iter().enumerate() {
@@ -655,7 +657,6 @@ impl Manager {
             .all
             .into_iter()
             .partition(used);
-        let unused = filled.clone();
         filled.extend(
             used.into_iter()
                 .filter(|source| source.watched().is_warm.load(Ordering::Relaxed)),
@@ -664,8 +665,7 @@ impl Manager {
         watching.spawn(async move {
             let reason = tokio::select! {
                 reason = watches.follow(&sources) => reason,
-                // The controllers see to those that they use.
-                reason = watches.never_listed(&unused, SYNC_LIMIT) => reason,
+                reason = watches.never_listed(&sources, SYNC_LIMIT) => reason,
             };
             ManagerError::CachesEnded { reason }
         });

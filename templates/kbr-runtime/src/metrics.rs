@@ -42,6 +42,7 @@ pub(crate) use webhooks::Counts as WebhookCounts;
 
 use crate::cache::lock;
 use crate::queue::Queue;
+use crate::warnings::Warnings;
 use controllers::Controllers;
 #[cfg(feature = "native-histograms")]
 use native::histogram;
@@ -63,7 +64,7 @@ const TOTAL: &str = "_total";
 /// The metrics of a manager, returned by [`Manager::metrics`](crate::Manager::metrics). Clones share
 /// them.
 ///
-/// The manager's own metrics are those of controller-runtime 0.24, `kbr_cache_panics_total`, `kbr_certificate_expiration_timestamp_seconds`, `kbr_decoded_objects_total`,
+/// The manager's own metrics are those of controller-runtime 0.24, `kbr_api_server_warnings_total`, `kbr_cache_panics_total`, `kbr_certificate_expiration_timestamp_seconds`, `kbr_decoded_objects_total`,
 /// `kbr_failing_watches`, `kbr_restless_objects_total` and `kbr_unreadable_objects`; see the [guide](crate::guide::metrics). You can add your own:
 ///
 /// ```
@@ -150,6 +151,15 @@ impl Metrics {
         let host = ("host".into(), host.to_owned().into());
         let registry = table.registry.sub_registry_with_label(host);
         registry.register(requests::NAME, requests::HELP, requests.0.clone());
+    }
+
+    /// Registers the warnings of the API server.
+    pub(crate) fn count_warnings(&self, warnings: &Warnings) {
+        self.register(
+            "kbr_api_server_warnings_total",
+            "Warnings in the responses of the API server, such as of an unknown field",
+            warnings.count.clone(),
+        );
     }
 
     /// Registers the panic counters of `webhooks`.

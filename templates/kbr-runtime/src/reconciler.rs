@@ -14,7 +14,6 @@ use std::time::Duration;
 
 use futures::FutureExt;
 use futures::future::BoxFuture;
-use kube::core::response::StatusDetails;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use tracing::Instrument;
@@ -39,6 +38,9 @@ use crate::workers::Work;
 /// How long an object waits during an outage of the API server before an attempt checks whether it answers.
 /// The end of the outage wakes it earlier.
 const OUTAGE_RETRY: Duration = Duration::from_secs(5);
+
+/// How long the watch may take to show a deletion of which the API server has told already.
+const DELETION_SHOWS: Duration = Duration::from_secs(2);
 
 /// What to do after an error; `None` for the backoff of the object.
 pub(crate) type Policy<K, E> = Arc<dyn Fn(&K, &E) -> Option<Action> + Send + Sync>;
@@ -131,16 +133,19 @@ impl Reconciler {
                     };
                     // Called here and not outside, because the call itself can panic, too.
                     let outcome = reconcile(Handle::new(object.clone(), hand.clone())).await;
-                    outcome.map_err(|error| {
-                        let entry = hand.cache.entry(&key);
-                        let uid = object.meta().uid.as_deref().unwrap_or_default();
-                        let is_gone = entry.is_none_or(|entry| *entry.uid != *uid)
-                            || is_not_found(&error, &key, &K::plural(hand.cache.kind()));
-                        Failure {
-                            is_gone,
-                            ..Failure::new(&error, policy(&object, &error))
-                        }
-                    })
+                    let Err(error) = outcome else {
+                        return outcome.map_err(|_| Failure::default());
+                    };
+                    // The API server says the same of a subresource that it does not serve: the watch knows.
+                    let patience = match is_not_found(&error, &key, &K::plural(hand.cache.kind())) {
+                        true => DELETION_SHOWS,
+                        false => Duration::ZERO,
+                    };
+                    let failure = Failure::new(&error, policy(&object, &error));
+                    drop(error);
+                    let uid = object.meta().uid.as_deref().unwrap_or_default();
+                    let is_gone = hand.cache.goes(&key, uid, patience).await;
+                    Err(Failure { is_gone, ..failure })
                 };
                 // Boxed, because it is wrapped several times below and would be moved each time: it may be
                 // large.
@@ -159,7 +164,7 @@ impl Reconciler {
             () = self.stop.cancelled() => return Action::await_change(),
         }
         if let Some(remaining) = self.backoff.remaining(key) {
-            tracing::info!(
+            tracing::debug!(
                 ?remaining,
                 "not reconciled yet: the last attempts failed and took long"
             );
@@ -216,7 +221,7 @@ impl Reconciler {
             tracing::debug!(error, "reconcile failed: the API server does not answer");
             return Action::requeue(Duration::from_secs(1));
         }
-        if let Some(action) = failure.wanted {
+        if let Some(action) = failure.wanted.filter(|_| !failure.is_gone) {
             self.backoff.forget(key);
             if action == Action::await_change() {
                 self.queue.counts().failed_for_good();
@@ -276,13 +281,12 @@ impl Failure {
     }
 }
 
-/// Whether the API server said that the object itself does not exist.
+/// Whether the API server said that the object, or a subresource of it, does not exist.
 fn is_not_found<E: Error + 'static>(error: &E, object: &Key, plural: &str) -> bool {
     api_status(error).is_some_and(|status| {
         let named = status.details.as_ref();
-        let is_named =
-            |details: &StatusDetails| details.name == object.name() && details.kind == plural;
-        status.is_not_found() && named.is_some_and(is_named)
+        status.is_not_found()
+            && named.is_some_and(|named| named.name == object.name() && named.kind == plural)
     })
 }
 

@@ -182,7 +182,8 @@ impl Watches {
         let asked = config
             .timeout
             .map(|seconds| Duration::from_secs(seconds.into()));
-        lock(&state).lasting = asked.map_or(LONGEST_PAUSE, |asked| asked.min(LONGEST_PAUSE));
+        // The API server counts from an earlier moment.
+        lock(&state).lasting = asked.map_or(LONGEST_PAUSE, |asked| LONGEST_PAUSE.min(asked / 2));
         let client = watching(selection.client, state.clone(), passed);
         let api = api(client, selection.namespace.as_deref(), kind);
         self.keep_going(state, watcher(api, config), note)
@@ -195,6 +196,7 @@ impl Watches {
             series: self.series.failing(&what),
             what,
             failures: 0,
+            short: 0,
             accepted: None,
             lasting: LONGEST_PAUSE,
             not_before: None,
@@ -302,6 +304,8 @@ struct WatchState {
     what: String,
     /// In a row: since the API server accepted a watch that lasted.
     failures: u32,
+    /// How many watches in a row were closed early without an error.
+    short: u32,
     /// When the API server accepted the latest watch, until that has ended.
     accepted: Option<Instant>,
     /// How long a watch is open that has not failed.
@@ -329,7 +333,7 @@ impl WatchState {
         };
         let asked = self.not_before.take();
         let asked = asked.map(|at| at.saturating_duration_since(Instant::now()));
-        let delay = delay.max(asked.unwrap_or_default());
+        let delay = delay.max(asked.unwrap_or_default().mul_f64(1.0 + chance() / 3.0));
         self.failed(&explained(error), delay);
         delay
     }
@@ -339,11 +343,10 @@ impl WatchState {
     fn before_watch(&mut self) -> (ApiServer, Duration) {
         let mut delay = Duration::ZERO;
         if self.watch_ended() {
-            if self.failures < SHORT_WATCHES {
-                self.failures += 1;
-            } else {
-                delay = backoff(self.failures);
-                self.failed("it was closed at once", delay);
+            self.short = self.short.saturating_add(1);
+            if let Some(short) = self.short.checked_sub(SHORT_WATCHES + 1) {
+                delay = backoff(short);
+                self.failed("it was closed early several times", delay);
             }
         }
         (self.watches.server.clone(), delay)
@@ -356,7 +359,7 @@ impl WatchState {
         };
         let has_lasted = accepted.elapsed() >= self.lasting;
         if has_lasted {
-            self.failures = 0;
+            (self.failures, self.short) = (0, 0);
             self.reported = None;
         }
         !has_lasted
@@ -404,10 +407,13 @@ impl WatchState {
 /// the same time do not all come back at the same time.
 fn backoff(failures: u32) -> Duration {
     let pause = FIRST_PAUSE.saturating_mul(2u32.saturating_pow(failures));
+    pause.min(LONGEST_PAUSE).mul_f64(1.0 - chance() / 3.0)
+}
+
+/// A number from 0 to 1.
+fn chance() -> f64 {
     let [chance, ..] = random().to_ne_bytes();
-    pause
-        .min(LONGEST_PAUSE)
-        .mul_f64(1.0 - f64::from(chance) / 768.0)
+    f64::from(chance) / 256.0
 }
 
 /// The status of the API server's response, if it was one.

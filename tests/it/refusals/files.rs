@@ -203,6 +203,7 @@ error: `.clippy.toml` already exists with different content
        `third_party/kbr-runtime/src/signals.rs` already exists with different content
        `third_party/kbr-runtime/src/target.rs` already exists with different content
        `third_party/kbr-runtime/src/thread.rs` already exists with different content
+       `third_party/kbr-runtime/src/warnings.rs` already exists with different content
        `third_party/kbr-runtime/src/watch.rs` already exists with different content
        `third_party/kbr-runtime/src/watch/unreadable.rs` already exists with different content
        `third_party/kbr-runtime/src/webhook.rs` already exists with different content

@@ -94,8 +94,9 @@ impl<K> Received<K> {
     /// If the metadata cannot be read.
     pub(crate) fn read(text: &str) -> Result<Self, DecodeError> {
         let Object { metadata } = read_text(text)?;
+        // Something else keeps an object without a grace period, such as the finalizers in the spec of a Namespace.
         let is_held = metadata.finalizers.is_some_and(|all| !all.is_empty())
-            || metadata.deletion_grace_period_seconds.unwrap_or_default() > 0;
+            || metadata.deletion_grace_period_seconds != Some(0);
         Ok(Self {
             is_terminating: metadata.deletion_timestamp.is_some() && is_held,
             owners: metadata.owner_references.unwrap_or_default(),

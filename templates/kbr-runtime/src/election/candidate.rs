@@ -31,6 +31,9 @@ use crate::random::random;
 /// How long a watch of the Lease lasts.
 const WATCH_SECONDS: u32 = 180;
 
+/// How long the release may take, whatever the flags allow a renewal: a pod has 30 seconds in all to end.
+const RELEASE: Duration = Duration::from_secs(5);
+
 /// The result of an attempt.
 enum Standing {
     /// This process holds the Lease. The request to acquire or renew it was sent at this time.
@@ -248,23 +251,18 @@ impl Candidate {
     }
 
     /// Releases the Lease while this process holds it, so that another need not wait until it expires.
-    async fn release(&mut self, until: BootTime) {
-        let limit = self.settings.attempt();
+    pub(super) async fn release(&mut self, until: BootTime) {
+        let limit = until.left().min(self.settings.attempt()).min(RELEASE);
         let attempts = async {
-            loop {
-                self.refresh().await?;
-                if self.record.holder() != Some(&self.identity) {
-                    return Ok(false);
-                }
-                let released = self.record.released(Timestamp::now());
-                match self.write(&released).await {
-                    // For example because somebody has added an annotation.
-                    Err(kube::Error::Api(status)) if status.is_conflict() => {}
-                    written => return written.map(|()| true),
-                }
+            let first = timeout(limit / 3, self.try_release()).await;
+            if let Ok(answer @ (Ok(_) | Err(kube::Error::Api(_)))) = first {
+                return answer;
             }
+            // The connection may be dead.
+            self.reconnect();
+            self.try_release().await
         };
-        let outcome = timeout(until.left().min(limit), attempts).await;
+        let outcome = timeout(limit, attempts).await;
         let lease = self.settings.lease();
         match outcome {
             Ok(Ok(true)) => tracing::info!(lease, "the Lease is released"),
@@ -274,6 +272,28 @@ impl Candidate {
                 tracing::warn!(lease, error, "could not release the Lease");
             }
             Err(_) => tracing::warn!(lease, "could not release the Lease in time"),
+        }
+    }
+
+    /// Returns whether this process still held the Lease.
+    async fn try_release(&mut self) -> kube::Result<bool> {
+        loop {
+            self.refresh().await?;
+            if self.record.holder() != Some(&self.identity) {
+                return Ok(false);
+            }
+            let released = self.record.released(Timestamp::now());
+            match self.write(&released).await {
+                // For example because somebody has added an annotation.
+                Err(kube::Error::Api(status)) if status.is_conflict() => {}
+                written => return written.map(|()| true),
+            }
+        }
+    }
+
+    fn reconnect(&mut self) {
+        if let Ok(client) = Client::try_from(self.config.clone()) {
+            self.client = client;
         }
     }
 
@@ -291,9 +311,7 @@ impl Candidate {
             Ok(Err(error)) => Err(Failure::Other(chain(&error))),
             Err(_) => {
                 // The connection may be dead.
-                if let Ok(client) = Client::try_from(self.config.clone()) {
-                    self.client = client;
-                }
+                self.reconnect();
                 Err(Failure::Other(format!("no answer within {limit:?}")))
             }
         }

@@ -137,13 +137,9 @@ async fn a_process_that_outlives_its_lease_is_ended() {
     assert_eq!(ENDED.load(Ordering::SeqCst), 1);
 }
 
-/// An API server that accepts connections and answers nothing.
-#[tokio::test]
-async fn a_renewal_without_an_answer_does_not_delay_the_release() {
-    let silent = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
-    let server = format!("http://{}", silent.local_addr().unwrap());
-    let config = Config::new(server.parse().unwrap());
-    let (stop, gate) = (CancellationToken::new(), Gate::default());
+/// A process that leads as far as it knows.
+fn leader(address: std::net::SocketAddr, stop: &CancellationToken) -> Candidate {
+    let config = Config::new(format!("http://{address}").parse().unwrap());
     let settings = Settings {
         namespace: "default".to_owned(),
         name: "test".to_owned(),
@@ -151,21 +147,53 @@ async fn a_renewal_without_an_answer_does_not_delay_the_release() {
         renew_deadline: Duration::from_secs(10),
         retry_period: Duration::from_millis(10),
     };
-    let attempt = settings.attempt();
-    let mut candidate = Candidate {
+    Candidate {
         client: Client::try_from(config.clone()).unwrap(),
         config,
         settings,
         identity: "me".to_owned(),
         is_developed: false,
         not_before: BootTime::default(),
-        gate,
+        gate: Gate::default(),
         leads: Gauge::default(),
         state: watch::channel(State::Leading).0,
         stop: stop.clone(),
         record: Record::default(),
         is_stale: true,
-    };
+    }
+}
+
+/// Such as after a network failure that nothing has reported.
+#[tokio::test]
+async fn the_lease_is_released_over_another_connection_if_the_first_is_dead() {
+    const LEASE: &str = concat!(
+        "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: 145\r\n\r\n",
+        r#"{"apiVersion":"coordination.k8s.io/v1","kind":"Lease","#,
+        r#""metadata":{"name":"test","resourceVersion":"5"},"spec":{"holderIdentity":"me"}}"#,
+        "           ",
+    );
+    let answer = |connection, _| (connection > 0).then_some(LEASE);
+    let (address, requests) = crate::api_server::tests::serve(answer);
+    let stop = CancellationToken::new();
+    let mut leader = leader(address, &stop);
+    let start = Instant::now();
+
+    leader
+        .release(BootTime::now() + Duration::from_secs(60))
+        .await;
+
+    // One without an answer, and then a GET and a PUT.
+    assert_eq!(requests.load(Ordering::SeqCst), 3);
+    assert!(start.elapsed() < leader.settings.attempt());
+}
+
+/// An API server that accepts connections and answers nothing.
+#[tokio::test]
+async fn a_renewal_without_an_answer_does_not_delay_the_release() {
+    let silent = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let stop = CancellationToken::new();
+    let mut candidate = leader(silent.local_addr().unwrap(), &stop);
+    let attempt = candidate.settings.attempt();
     let start = Instant::now();
 
     let (kept, ()) = tokio::join!(candidate.keep(BootTime::now()), async {

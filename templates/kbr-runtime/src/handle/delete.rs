@@ -5,9 +5,9 @@
 
 use std::sync::Arc;
 
-use kube::ResourceExt;
 use kube::api::{DeleteParams, Preconditions};
 use kube::core::Status;
+use kube::{Resource, ResourceExt};
 
 use super::{Handle, OwnedError};
 use crate::cache::Cached;
@@ -40,7 +40,7 @@ impl<K: Cached> Handle<K> {
         let (cache, key) = (self.cache::<T>(), Key::of(object));
         let left = match self.received(cache, &key).delete(key.name(), &params).await {
             Ok(answer) => answer.left(),
-            Err(kube::Error::Api(status)) if is_gone(&status, &key) => None,
+            Err(kube::Error::Api(status)) if is_gone::<T>(&status, &key, cache.kind()) => None,
             Err(reason) => {
                 return Err(OwnedError::Delete {
                     resource: cache.resource(),
@@ -84,8 +84,10 @@ impl<K: Cached> Handle<K> {
     }
 }
 
-/// Whether the API server says that the object does not exist, and not, with the same code, that it serves no such kind.
-pub(super) fn is_gone(status: &Status, key: &Key) -> bool {
-    let named = status.details.as_ref().map(|details| &*details.name);
-    status.is_not_found() && named == Some(key.name())
+/// Whether the API server says that the object does not exist, and not, with the same code, that it serves no such kind,
+/// or what a webhook says of another object.
+pub(super) fn is_gone<T: Resource>(status: &Status, key: &Key, kind: &T::DynamicType) -> bool {
+    let named = status.details.as_ref();
+    status.is_not_found()
+        && named.is_some_and(|named| named.name == key.name() && named.kind == T::plural(kind))
 }

@@ -1,11 +1,11 @@
 // Copyright The kbr authors
 // SPDX-License-Identifier: Apache-2.0
 
-//! A finalizer: what must happen before an object is gone.
+//! Changing the object in hand itself: its finalizers, and anything else but its status.
 
 use kube::ResourceExt;
 use kube::api::{Patch, PatchParams};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::Handle;
 use super::delete::is_gone;
@@ -48,7 +48,11 @@ impl<K: Cached> Handle<K> {
             let key = Key::of(&*self.object);
             let left = match self.set_finalizers(&finalizers).await {
                 Ok(changed) => Some(changed),
-                Err(kube::Error::Api(status)) if is_gone(&status, &key) => None,
+                Err(kube::Error::Api(status))
+                    if is_gone::<K>(&status, &key, self.hand.cache.kind()) =>
+                {
+                    None
+                }
                 Err(error) => return Err(error.into()),
             };
             self.hand.cache.deleted(self.object.meta(), left);
@@ -56,17 +60,47 @@ impl<K: Cached> Handle<K> {
         Ok(Action::await_change())
     }
 
-    /// Replaces the finalizers, unless the object has changed in the meantime.
     async fn set_finalizers(&self, finalizers: &[String]) -> kube::Result<Received<K>> {
-        let metadata = json!({ "finalizers": finalizers, "resourceVersion": self.version() });
-        let patch = Patch::Merge(json!({ "metadata": metadata }));
+        self.patch_own(json!({ "metadata": { "finalizers": finalizers } }))
+            .await
+    }
+
+    /// Changes this object itself by a [merge patch] with the controller as the field manager, unless it has changed
+    /// since it was read. What follows in this reconcile, such as [`Handle::status`], builds on the result, which the
+    /// object in hand does not show.
+    ///
+    /// A null removes a field. The status is written by [`Handle::status`], and finalizers by [`Handle::finalizer`].
+    /// The role must allow `patch` on the objects.
+    ///
+    /// # Errors
+    ///
+    /// The errors of the API server, such as 409 Conflict if the object has changed since it was read. Return the
+    /// error from the reconcile, which is then retried with the newer object.
+    ///
+    /// ```no_run
+    /// # use {k8s_openapi::api::core::v1::ConfigMap, kbr_runtime::Handle, serde_json::json};
+    /// async fn mark(map: &Handle<ConfigMap>) -> kube::Result<()> {
+    ///     map.patch(json!({ "metadata": { "annotations": { "example.com/seen": "true" } } })).await
+    /// }
+    /// ```
+    ///
+    /// [merge patch]: https://www.rfc-editor.org/rfc/rfc7386
+    pub async fn patch(&self, fields: Value) -> kube::Result<()> {
+        let changed = self.patch_own(fields).await?;
+        self.hand.cache.wrote(changed);
+        Ok(())
+    }
+
+    async fn patch_own(&self, mut fields: Value) -> kube::Result<Received<K>> {
+        fields["metadata"]["resourceVersion"] = json!(self.version());
         let key = Key::of(&*self.object);
         let api = self.received(&self.hand.cache, &key);
         let params = PatchParams {
             field_manager: Some(self.hand.name.to_owned()),
             ..PatchParams::default()
         };
-        let changed = api.patch(key.name(), &params, &patch).await?;
+        let patch = Patch::Merge(fields);
+        let changed: Received<K> = api.patch(key.name(), &params, &patch).await?;
         *lock(&self.written) = changed.resource_version();
         Ok(changed)
     }

@@ -221,20 +221,21 @@ async fn what_is_not_wanted_is_deleted_and_shows_at_once() {
 
 #[tokio::test]
 async fn only_what_is_gone_no_longer_shows() {
-    for (code, reason, name, is_gone) in [
-        (404, "NotFound", "map", true),
+    for (code, reason, kind, name, is_gone) in [
+        (404, "NotFound", "configmaps", "map", true),
         // The API server does not serve the kind, or a webhook says so of something else.
-        (404, "NotFound", "", false),
-        (404, "NotFound", "other", false),
-        (409, "Conflict", "map", false),
+        (404, "NotFound", "", "", false),
+        (404, "NotFound", "secrets", "map", false),
+        (404, "NotFound", "configmaps", "other", false),
+        (409, "Conflict", "configmaps", "map", false),
     ] {
         let mut answer = status(code, reason);
-        answer["details"] = json!({ "name": name });
+        answer["details"] = json!({ "kind": kind, "name": name });
         let world = World::new(&[stored("a", 4)], [answer]);
         let deleted = world.handle.delete(&stored("a", 4)).await;
-        assert_eq!(deleted.is_ok(), is_gone, "{code} {name}");
+        assert_eq!(deleted.is_ok(), is_gone, "{code} {kind} {name}");
         let shown = world.handle.owned::<ConfigMap>().unwrap();
-        assert_eq!(shown.is_empty(), is_gone, "{code} {name}");
+        assert_eq!(shown.is_empty(), is_gone, "{code} {kind} {name}");
     }
 }
 
@@ -245,6 +246,8 @@ async fn what_does_not_go_yet_is_still_owned_however_often_it_is_deleted() {
     for held in [
         json!({ "deletionTimestamp": time, "finalizers": ["example.com/a"] }),
         json!({ "deletionTimestamp": time, "deletionGracePeriodSeconds": 30 }),
+        // As of a Namespace.
+        json!({ "deletionTimestamp": time }),
     ] {
         let mut left = json!(stored("a", 5));
         for (field, value) in held.as_object().unwrap() {
@@ -267,6 +270,32 @@ async fn what_does_not_go_yet_is_still_owned_however_often_it_is_deleted() {
     let world = World::new(&[stored("a", 4)], [gone]);
     world.handle.delete(&stored("a", 4)).await.unwrap();
     assert!(world.handle.owned::<ConfigMap>().unwrap().is_empty());
+}
+
+#[tokio::test]
+async fn what_follows_a_patch_of_the_object_builds_on_it() {
+    let patched = |version: u32| {
+        let mut owner = json!(owner());
+        owner["metadata"]["resourceVersion"] = json!(version.to_string());
+        owner
+    };
+    let world = World::new(&[], [patched(4), patched(5), patched(6)]);
+    for field in ["a", "b"] {
+        let fields = json!({ "metadata": { "annotations": { field: "x" } } });
+        world.handle.patch(fields).await.unwrap();
+    }
+    world
+        .handle
+        .status(&json!({ "phase": "Ready" }))
+        .await
+        .unwrap();
+
+    let versions: Vec<_> = (0..3)
+        .map(|request| world.meant(request).0.unwrap())
+        .collect();
+    assert_eq!(versions, ["3", "4", "5"]);
+    let shown = world.handle.hand.cache.entry(&Key::of(&owner())).unwrap();
+    assert_eq!(&*shown.version, "6");
 }
 
 #[tokio::test]

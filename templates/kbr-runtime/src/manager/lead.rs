@@ -53,8 +53,14 @@ impl Lead {
             self.watching.extend(controller.watch.take());
             self.filled.extend_from_slice(&controller.sources);
         }
-        let (leading, always) = controllers.into_iter().partition(|one| one.needs_leader);
-        let (leading_tasks, tasks) = tasks.into_iter().partition(|task| task.needs_lead);
+        // Without an election, everything starts at once, and tasks wait for all caches.
+        let has_election = self.election.is_some();
+        let (leading, always) = controllers
+            .into_iter()
+            .partition(|one| one.needs_leader && has_election);
+        let (leading_tasks, tasks) = tasks
+            .into_iter()
+            .partition(|task| task.needs_lead && has_election);
         self.start(always, tasks);
         let mut election = self.election.take();
         if let Some(candidate) = &mut election {
