@@ -28,7 +28,7 @@ fn names(scrape: &str) -> Vec<&str> {
 
 /// The series of controller-runtime 0.24 for an operator with one controller and without webhooks, except
 /// Go's own metrics, and those of the watch. The controller is named `task`.
-const NAMES: [&str; 36] = [
+const NAMES: [&str; 37] = [
     r#"certwatcher_read_certificate_errors_total"#,
     r#"certwatcher_read_certificate_total"#,
     r#"controller_runtime_active_workers{controller="task"}"#,
@@ -45,6 +45,7 @@ const NAMES: [&str; 36] = [
     r#"controller_runtime_reconcile_total{controller="task",result="success"}"#,
     r#"controller_runtime_terminal_reconcile_errors_total{controller="task"}"#,
     r#"controller_runtime_webhook_panics_total"#,
+    "kbr_api_server_warnings_total",
     r#"kbr_cache_panics_total{resource="tasks.probe.example.com"}"#,
     r#"kbr_decoded_objects_total"#,
     r#"kbr_failing_watches{resource="tasks.probe.example.com"}"#,
