@@ -18,29 +18,18 @@ use std::sync::{Arc, Mutex};
 use k8s_openapi::api::core::v1::Pod;
 use k8s_openapi::jiff::Timestamp;
 use kube::core::NamespaceResourceScope;
-use kube::runtime::events::{Event, EventType, Recorder};
+use kube::runtime::events::{Event, EventType};
 use kube::{Api, Client, Resource, ResourceExt};
 
 use crate::Clock;
 use crate::api_server::ApiServer;
 use crate::cache::{Cache, Cached, Entry, Received, lock};
-use crate::chain::chain;
 use crate::client::api;
+use crate::events::Events;
 use crate::key::Key;
 pub(crate) use apply::Applied;
 pub(crate) use names::Names;
 pub(crate) use status::{Statuses, shown};
-
-/// The most bytes in the note of an event: the API server rejects an event with a longer one.
-const LONGEST_NOTE: usize = 1024;
-
-/// The note of an event, cut off after so many bytes.
-pub(crate) fn note_of(mut text: String) -> String {
-    while text.len() > LONGEST_NOTE {
-        text.pop();
-    }
-    text
-}
 
 /// The object that is reconciled. It dereferences to the object, as the cache has it.
 ///
@@ -85,7 +74,7 @@ pub(crate) struct Hand<K: Resource> {
     pub(crate) client: Client,
     pub(crate) clock: Clock,
     pub(crate) server: ApiServer,
-    pub(crate) recorder: Recorder,
+    pub(crate) events: Events,
     pub(crate) cache: Cache<K>,
     /// The caches that the controller has declared, by type.
     pub(crate) caches: HashMap<TypeId, Box<dyn Any + Send + Sync>>,
@@ -291,35 +280,25 @@ impl<K: Cached> Handle<K> {
         pods
     }
 
-    /// Publishes an event (`events.k8s.io`) about the object, which `kubectl describe` shows. A failure is only
-    /// logged: nothing may depend on events.
+    /// Publishes an event (`events.k8s.io`) about the object, which `kubectl describe` shows. Does not wait: nothing may
+    /// depend on events.
     ///
-    /// `reason` is in upper camel case. The API server accepts 1024 bytes of a note; the rest is cut off. A repetition
-    /// within six minutes is counted in the first event, and the first note is kept; see
-    /// [`Manager::recorder`](crate::Manager::recorder). The role must allow `create` and `patch` on `events` in the API
-    /// group `events.k8s.io`.
-    pub async fn event(&self, type_: EventType, reason: &str, note: impl Into<String>) {
-        let event = Event {
+    /// `reason` is in upper camel case. A repetition within six minutes is counted in the first event; see
+    /// [`Events::publish`] for this, for the limits and for the permissions.
+    pub fn event(&self, type_: EventType, reason: &str, note: impl Into<String>) {
+        self.publish(Event {
             type_,
             reason: reason.to_owned(),
             action: "Reconcile".to_owned(),
-            note: Some(note_of(note.into())),
+            note: Some(note.into()),
             secondary: None,
-        };
-        self.publish(&event).await;
+        });
     }
 
-    /// The same for an event with an action and a secondary object of its own: events about two secondary objects
-    /// are two events.
-    pub async fn publish(&self, event: &Event) {
+    /// The same for an event with an action and a secondary object of its own.
+    pub fn publish(&self, event: Event) {
         let regarding = self.object.object_ref(self.hand.cache.kind());
-        if let Err(error) = self.hand.recorder.publish(event, &regarding).await {
-            tracing::warn!(
-                error = chain(&error),
-                reason = event.reason,
-                "event not published"
-            );
-        }
+        self.hand.events.publish(event, regarding);
     }
 
     /// The cache that the controller was given.

@@ -9,8 +9,8 @@
 //! # kube
 //!
 //! This crate uses kube's [`Client`](::kube::Client), [`Api`](::kube::Api), [`watcher`](::kube::runtime::watcher()),
-//! [`Predicate`](::kube::runtime::Predicate) and [`Recorder`](::kube::runtime::events::Recorder). It replaces kube's
-//! `Controller`, `Action`, `Store` and `finalizer`, the delays of watches, and the retries of requests. The README gives
+//! [`Predicate`](::kube::runtime::Predicate) and [`Event`](::kube::runtime::events::Event). It replaces kube's
+//! `Controller`, `Action`, `Store`, `Recorder` and `finalizer`, the delays of watches, and the retries of requests. The README gives
 //! the reason for each, and [`guide::kube_rs`] the new name.
 //!
 //! # The feature `manager`
@@ -77,6 +77,8 @@ mod diff;
 mod election;
 #[cfg(feature = "manager")]
 mod error;
+#[cfg(feature = "manager")]
+mod events;
 #[cfg(feature = "manager")]
 mod flags;
 #[cfg(feature = "manager")]
@@ -152,6 +154,7 @@ pub use self::{
     clock::{Clock, ClockSetter},
     controller::Controller,
     error::{ManagerError, exit},
+    events::Events,
     flags::{Flags, LogFormat},
     handle::{Handle, OwnedError, is_controlled_by},
     logging::init as init_logging,

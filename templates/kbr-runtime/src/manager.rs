@@ -8,7 +8,6 @@
 mod lead;
 mod plan;
 
-use std::collections::HashMap;
 use std::error::Error as StdError;
 use std::future::pending;
 use std::pin::pin;
@@ -19,7 +18,6 @@ use std::time::Duration;
 use futures::FutureExt;
 use futures::future::{BoxFuture, OptionFuture};
 use kube::api::PartialObjectMeta;
-use kube::runtime::events::Recorder;
 use kube::runtime::watcher;
 use kube::{Api, Client, Config};
 use tokio::task::JoinSet;
@@ -31,6 +29,7 @@ use crate::cache::{Cached, Caches, Source, lock};
 use crate::certificate::Own;
 use crate::controller::{Prepared, Run};
 use crate::election::{self, Election};
+use crate::events::{Events, Publisher};
 use crate::health::Health;
 use crate::metrics::{self, Metrics};
 use crate::probes::{self, Added};
@@ -50,6 +49,9 @@ const WATCHES: &str = "watches";
 
 /// How long the start is delayed to find out whether the namespaces to watch exist.
 const FIRST_ANSWER: Duration = Duration::from_secs(5);
+
+/// How long events may still be published after controllers and tasks have ended.
+const LAST_EVENTS: Duration = Duration::from_secs(2);
 
 /// How long the servers may finish open requests after leadership was lost.
 const LAST_RESPONSES: Duration = Duration::from_secs(1);
@@ -85,8 +87,9 @@ pub struct Manager {
     caches: Caches,
     tasks: Vec<Task>,
     checks: Added,
-    /// By controller name.
-    recorders: HashMap<String, Recorder>,
+    events: Events,
+    /// Publishes them, from the start on.
+    publisher: Option<Publisher>,
     webhooks: Webhooks,
     metrics: Metrics,
     /// Whether it watches some namespaces instead of the whole cluster.
@@ -151,6 +154,7 @@ impl Manager {
         metrics.count_requests(host, server.requests());
         metrics.count_warnings(server.warnings());
         metrics.count_panics(&webhooks);
+        let (events, publisher) = Events::new(metrics.dropped_events());
         Ok(Self {
             flags,
             config,
@@ -161,7 +165,8 @@ impl Manager {
             caches: Caches::default(),
             tasks: Vec::new(),
             checks: Added::default(),
-            recorders: HashMap::new(),
+            events,
+            publisher: Some(publisher),
             webhooks,
             metrics,
             is_namespaced: false,
@@ -228,22 +233,12 @@ impl Manager {
         &self.metrics
     }
 
-    /// Returns a recorder that publishes a controller's events (`events.k8s.io`), which `kubectl describe`
-    /// shows.
-    ///
-    /// There is one recorder per name: later calls with the same name return clones of the first, and the
-    /// runtime's own events for the controller go through it as well. A repetition within six minutes is
-    /// counted in the `series` of the first event instead of creating another. Events with the same type,
-    /// reason, action, object and secondary object count as repetitions, **and the first note is kept**:
-    /// put what tells them apart in `secondary` or `reason`. The events of six minutes are kept in memory,
-    /// some kilobytes each; for many events that never repeat, it is cheaper to call [`Recorder::new`] for
-    /// each one.
-    ///
-    /// The role must allow `create` and `patch` on `events` in the API group `events.k8s.io`.
-    pub fn recorder(&mut self, controller: &str) -> Recorder {
-        let recorder = self.recorders.entry(controller.to_owned());
-        let new = || Recorder::new(self.client.clone(), controller.into());
-        recorder.or_insert_with(new).clone()
+    /// What publishes the events (`events.k8s.io`) of a task or webhook, under the name `controller`. A reconcile uses
+    /// [`Handle::event`].
+    #[doc(alias = "GetEventRecorder")]
+    #[must_use]
+    pub fn events(&self, controller: &str) -> Events {
+        self.events.of(controller)
     }
 
     /// A token that is cancelled when the manager stops. Cancel it yourself to stop the manager.
@@ -566,11 +561,20 @@ impl Manager {
         let config = self.config.clone();
         let mut probes = probes::start(address, config, certificate, health, checks)?;
         let (watching, filled) = self.take_caches(&controllers);
+        let (mut publishing, end) = (JoinSet::new(), CancellationToken::new());
+        if let Some(mut publisher) = self.publisher.take() {
+            let (client, server, end) = (self.client.clone(), self.server.clone(), end.clone());
+            publishing.spawn(async move { publisher.run(client, &server, end).await });
+        }
         let others = async {
             tokio::select! {
                 error = server.ended() => error,
                 error = probes.ended() => error,
                 error = metrics.ended() => error,
+                Some(ended) = publishing.join_next() => ManagerError::TaskFailed {
+                    name: "events",
+                    reason: ended.map_or_else(|error| error.to_string(), |()| "it ended".to_owned()),
+                },
                 Some(Err(error)) = namespaces => error,
                 () = self.server.report_outages(&self.client) => pending().await,
             }
@@ -588,7 +592,9 @@ impl Manager {
         let (outcome, election) = lead.run(controllers, tasks, others).await;
         self.stop.cancel();
         let release = OptionFuture::from(election.map(Election::release));
-        let stopped = async { tokio::join!(release, server.stop(), metrics.stop()) };
+        end.cancel();
+        let published = timeout(LAST_EVENTS, publishing.join_next());
+        let stopped = async { tokio::join!(release, server.stop(), metrics.stop(), published) };
         let limit = match outcome {
             // Soon another may lead, and code that blocks its thread has not ended.
             Err(ManagerError::LeadershipLost { .. }) => LAST_RESPONSES,
@@ -630,7 +636,7 @@ impl Manager {
                 server: self.server.clone(),
                 client: self.client.clone(),
                 clock: self.clock.clone(),
-                recorder: self.recorder(controller.name),
+                events: self.events.of(controller.name),
                 series: self.metrics.watches().clone(),
                 queue,
                 threads: threads.handle(),
@@ -646,9 +652,9 @@ impl Manager {
         &mut self,
         controllers: &[Prepared],
     ) -> (JoinSet<ManagerError>, Vec<Arc<dyn Source>>) {
-        let recorder = self.recorder(WATCHES);
+        let events = self.events.of(WATCHES);
         let series = self.metrics.watches().clone();
-        let watches = Watches::new(WATCHES, self.server.clone(), recorder, series);
+        let watches = Watches::new(WATCHES, self.server.clone(), events, series);
         let used = |source: &Arc<dyn Source>| {
             let mut all = controllers.iter().flat_map(|one| &one.sources);
             all.any(|other| Arc::ptr_eq(other, source))

@@ -64,7 +64,7 @@ const TOTAL: &str = "_total";
 /// The metrics of a manager, returned by [`Manager::metrics`](crate::Manager::metrics). Clones share
 /// them.
 ///
-/// The manager's own metrics are those of controller-runtime 0.24, `kbr_api_server_warnings_total`, `kbr_cache_panics_total`, `kbr_certificate_expiration_timestamp_seconds`, `kbr_decoded_objects_total`,
+/// The manager's own metrics are those of controller-runtime 0.24, `kbr_api_server_warnings_total`, `kbr_cache_panics_total`, `kbr_certificate_expiration_timestamp_seconds`, `kbr_decoded_objects_total`, `kbr_dropped_events_total`,
 /// `kbr_failing_watches`, `kbr_restless_objects_total` and `kbr_unreadable_objects`; see the [guide](crate::guide::metrics). You can add your own:
 ///
 /// ```
@@ -160,6 +160,15 @@ impl Metrics {
             "Warnings in the responses of the API server, such as of an unknown field",
             warnings.count.clone(),
         );
+    }
+
+    /// The counter of events that were not published.
+    pub(crate) fn dropped_events(&self) -> Counter {
+        self.register(
+            "kbr_dropped_events_total",
+            "Events that were not published: too many waited, or the API server did not accept them",
+            Counter::default(),
+        )
     }
 
     /// Registers the panic counters of `webhooks`.

@@ -22,11 +22,9 @@ use futures::{Stream, StreamExt};
 use http::header::RETRY_AFTER;
 use http::{Request, Response};
 use kube::client::Body;
-use kube::runtime::events::Recorder;
 use kube::runtime::watcher::{self, Event, watcher};
 use kube::{Client, Resource};
 use prometheus_client::metrics::counter::Counter;
-use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 use tokio::time::{Instant, sleep};
 use tower::service_fn;
@@ -35,10 +33,9 @@ use crate::api_server::{ApiServer, WATCH_SECONDS, pause};
 use crate::cache::{Cached, Received, Source, lock};
 use crate::chain::chain;
 use crate::client::{api, parameter};
+use crate::events::Events;
 use crate::metrics;
 use crate::random::random;
-
-use unreadable::{Report, WAITING};
 
 /// The pause after the first failure, as in client-go. It doubles with each further failure.
 const FIRST_PAUSE: Duration = Duration::from_millis(800);
@@ -73,11 +70,8 @@ pub(crate) struct Selection {
 pub(crate) struct Watches {
     controller: &'static str,
     server: ApiServer,
-    recorder: Recorder,
+    events: Events,
     series: metrics::Watches,
-    /// Takes the events about objects that cannot be read, which then wait to be published.
-    reports: mpsc::Sender<Report>,
-    waiting: Arc<tokio::sync::Mutex<mpsc::Receiver<Report>>>,
 }
 
 /// Whether a watch is failing. Clones share it.
@@ -98,22 +92,19 @@ impl Watches {
     pub(crate) fn new(
         controller: &'static str,
         server: ApiServer,
-        recorder: Recorder,
+        events: Events,
         series: metrics::Watches,
     ) -> Self {
-        let (reports, waiting) = mpsc::channel(WAITING);
         Self {
             controller,
             server,
-            recorder,
+            events,
             series,
-            reports,
-            waiting: Arc::new(waiting.into()),
         }
     }
 
-    /// Fills the caches of `sources`, and publishes events about objects that cannot be read, until it is dropped.
-    /// Returns only if one of these tasks ends, which it should not, and says which.
+    /// Fills the caches of `sources` until it is dropped. Returns only if a watch ends, which it should not, and says
+    /// which.
     pub(crate) async fn follow(&self, sources: &[Arc<dyn Source>]) -> String {
         let (mut tasks, mut names) = (JoinSet::new(), HashMap::new());
         for source in sources {
@@ -121,17 +112,6 @@ impl Watches {
             names.insert(
                 task.id(),
                 format!("the watch of {}", source.watched().resource),
-            );
-        }
-        if !tasks.is_empty() {
-            let watches = self.clone();
-            let task = tasks.spawn(async move {
-                watches.report_unreadable().await;
-                true
-            });
-            names.insert(
-                task.id(),
-                "the publisher of events about objects that cannot be read".to_owned(),
             );
         }
         while let Some(ended) = tasks.join_next_with_id().await {

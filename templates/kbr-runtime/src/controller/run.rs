@@ -12,7 +12,6 @@ use std::time::Duration;
 use futures::StreamExt;
 use futures::future::BoxFuture;
 use kube::Client;
-use kube::runtime::events::Recorder;
 use tokio::runtime::Handle as Threads;
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
@@ -21,6 +20,7 @@ use super::{Controller, guarded, is_replaced};
 use crate::api_server::ApiServer;
 use crate::backoff::Backoff;
 use crate::cache::{Cached, Source, lock};
+use crate::events::Events;
 use crate::handle::{Hand, Statuses};
 use crate::plan::Pass;
 use crate::queue::{Cause, Queue};
@@ -47,7 +47,7 @@ impl<K: Cached> Controller<K> {
         E: Error + Send + 'static,
     {
         let (queue, stop, threads) = (run.queue, run.stop, run.threads);
-        let watches = Watches::new(name, run.server.clone(), run.recorder.clone(), run.series);
+        let watches = Watches::new(name, run.server.clone(), run.events.clone(), run.series);
         let backoff = Backoff::new(self.first_delay, self.longest_delay);
         queue.configure(self.timeout, self.debounce);
         queue.counts().may_run(self.concurrency);
@@ -99,7 +99,7 @@ impl<K: Cached> Controller<K> {
             client: run.client,
             clock: run.clock,
             server: run.server,
-            recorder: run.recorder,
+            events: run.events,
             cache: self.cache,
             caches: self.caches,
             pods: self.pods,
@@ -199,7 +199,7 @@ pub(crate) struct Run {
     pub(crate) server: ApiServer,
     pub(crate) client: Client,
     pub(crate) clock: Clock,
-    pub(crate) recorder: Recorder,
+    pub(crate) events: Events,
     pub(crate) series: metrics::Watches,
     pub(crate) queue: Queue,
     pub(crate) threads: Threads,

@@ -6,10 +6,10 @@
 use std::convert::Infallible;
 
 use k8s_openapi::api::core::v1::{ConfigMap, Namespace, Secret};
-use kube::runtime::events::Recorder;
 use kube::runtime::predicates;
 use kube::runtime::watcher::Event;
 use kube::{Client, ResourceExt};
+use prometheus_client::metrics::counter::Counter;
 use serde_json::json;
 use tokio::runtime::Handle as Threads;
 use tokio_util::sync::CancellationToken;
@@ -17,6 +17,7 @@ use tokio_util::sync::CancellationToken;
 use super::*;
 use crate::api_server::ApiServer;
 use crate::cache::tests::{empty, list, nowhere, received};
+use crate::events::Events;
 use crate::handle::tests::hand;
 use crate::metrics::{self, Counts};
 use crate::{Action, Clock};
@@ -27,7 +28,7 @@ fn run_with(client: Client, queue: &Queue) -> Run {
         server: ApiServer::new(kube::Config::new("http://127.0.0.1:1".parse().unwrap())),
         client,
         clock: Clock::system(),
-        recorder: Recorder::new(nowhere(), "test".into()),
+        events: Events::new(Counter::default()).0,
         series: metrics::Watches::default(),
         queue: queue.clone(),
         threads: Threads::current(),

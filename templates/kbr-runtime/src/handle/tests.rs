@@ -9,6 +9,7 @@ use http::{Method, Request, Response};
 use k8s_openapi::api::core::v1::{ConfigMap, Pod, Secret};
 use kube::client::Body;
 use kube::runtime::watcher::Event as WatchEvent;
+use prometheus_client::metrics::counter::Counter;
 use serde_json::{Value, json};
 
 use super::*;
@@ -52,7 +53,7 @@ pub(super) type Requests = Arc<Mutex<Vec<(Method, Value)>>>;
 pub(crate) fn hand<K: Cached>(cache: Cache<K>, client: Client) -> Hand<K> {
     Hand {
         name: "test",
-        recorder: Recorder::new(client.clone(), "test".into()),
+        events: Events::new(Counter::default()).0,
         client,
         clock: Clock::system(),
         server: ApiServer::new(kube::Config::new("http://127.0.0.1:1".parse().unwrap())),
@@ -164,18 +165,6 @@ async fn an_object_is_parsed_once_for_each_reconcile_and_version() {
     let changed = received(&stored("b", 5));
     world.maps.take(WatchEvent::Apply(changed));
     assert_eq!(*owned(), stored("b", 5));
-}
-
-#[tokio::test]
-async fn a_note_that_is_too_long_is_cut_off() {
-    let world = World::new(&[], [json!({})]);
-
-    let note = format!("a{}", "é".repeat(600));
-    world.handle.event(EventType::Warning, "Long", note).await;
-
-    let requests = lock(&world.requests);
-    let note = requests[0].1["note"].as_str().unwrap();
-    assert_eq!(note.len(), 1023);
 }
 
 #[test]
@@ -326,11 +315,4 @@ async fn what_is_wanted_or_already_deleted_is_kept() {
     let kept = world.handle.prune(&[Arc::new(stored("a", 4))]).await;
 
     assert!(kept.unwrap().is_empty());
-}
-
-#[test]
-fn the_note_of_an_event_is_cut_off_between_characters() {
-    assert_eq!(note_of("short".to_owned()), "short");
-    assert_eq!(note_of("ö".repeat(600)), "ö".repeat(512));
-    assert_eq!(note_of("€".repeat(600)).len(), 1023);
 }

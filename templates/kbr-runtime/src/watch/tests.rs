@@ -22,8 +22,12 @@ fn watches() -> Watches {
 fn of(address: SocketAddr) -> Watches {
     let url = format!("http://{address}");
     let server = ApiServer::new(kube::Config::new(url.parse().unwrap()));
-    let recorder = Recorder::new(server.client().unwrap(), "test".into());
-    Watches::new("test", server, recorder, metrics::Watches::default())
+    Watches::new(
+        "test",
+        server,
+        crate::events::Events::new(Counter::default()).0,
+        metrics::Watches::default(),
+    )
 }
 
 fn failure(code: u16) -> watcher::Error {
@@ -311,41 +315,6 @@ fn an_unreadable_object_is_logged_with_its_field_and_counted() {
     assert_eq!(lines[0]["object"], "bad");
     assert_eq!(lines[0]["resource"], "deployments.apps");
     assert_eq!(lines[0]["skipped"], 2);
-}
-
-/// Accepts connections and answers nothing; how many requests have arrived.
-fn silent() -> (SocketAddr, Arc<AtomicUsize>) {
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let address = listener.local_addr().unwrap();
-    let requests = Arc::new(AtomicUsize::new(0));
-    let count = requests.clone();
-    std::thread::spawn(move || {
-        for stream in listener.incoming() {
-            let (mut stream, count) = (stream.unwrap(), count.clone());
-            std::thread::spawn(move || {
-                let mut request = [0; 16 << 10];
-                while let Ok(1..) = stream.read(&mut request) {
-                    count.fetch_add(1, Ordering::SeqCst);
-                }
-            });
-        }
-    });
-    (address, requests)
-}
-
-#[tokio::test]
-async fn events_about_unreadable_objects_are_published_one_by_one() {
-    let (address, requests) = silent();
-    let watches = of(address);
-    let mut skipped = watches.skipped::<Deployment>(&());
-    for number in 0..50 {
-        skipped.note(unreadable(&number.to_string()), number);
-    }
-
-    let publish = watches.report_unreadable();
-    let _ = tokio::time::timeout(Duration::from_secs(2), publish).await;
-
-    assert_eq!(requests.load(Ordering::SeqCst), 1);
 }
 
 #[tokio::test(start_paused = true)]

@@ -3,56 +3,19 @@
 
 //! The log line and the event about an object that cannot be read, once for each version of it.
 //!
-//! A mistake in a schema makes all objects of a kind unreadable at once. Their events are therefore published
-//! one after the other, and only so many wait: the log and the metric still have all objects.
-
-use std::time::Duration;
+//! A mistake in a schema makes all objects of a kind unreadable at once. Only so many events wait: the log and the metric
+//! still have all objects.
 
 use k8s_openapi::api::core::v1::ObjectReference;
 use kube::Resource;
 use kube::runtime::events::{Event, EventType};
-use tokio::time::timeout;
 
-use super::{LONGEST_PAUSE, Watches, resource};
+use super::{Watches, resource};
 use crate::cache::Unreadable;
-use crate::chain::chain;
-use crate::handle::note_of;
 use crate::key::Key;
 use crate::metrics::Share;
 
-/// How long publishing the event may take.
-const PATIENCE: Duration = Duration::from_secs(30);
-
-/// How many characters of an action are kept: the API server accepts 128 bytes, and a character has up to 4.
-const LONGEST_ACTION: usize = 32;
-
-/// How many events wait to be published.
-pub(super) const WAITING: usize = 1000;
-
-/// An event, and the object that it is about.
-pub(super) type Report = (Event, ObjectReference);
-
 impl Watches {
-    /// Publishes events about objects that cannot be read, one after the other, while the API server answers. Never
-    /// returns.
-    pub(crate) async fn report_unreadable(&self) {
-        let mut waiting = self.waiting.lock().await;
-        while let Some((event, regarding)) = waiting.recv().await {
-            while !self.server.answers() {
-                self.server.answering(LONGEST_PAUSE).await;
-            }
-            let object = regarding.name.as_deref();
-            let published = self.recorder.publish(&event, &regarding);
-            match timeout(PATIENCE, published).await {
-                Ok(Ok(())) => {}
-                Ok(Err(error)) => {
-                    tracing::debug!(error = chain(&error), object, "event not published");
-                }
-                Err(_) => tracing::debug!(object, "event not published in time"),
-            }
-        }
-    }
-
     /// For the objects of one watch that cannot be read.
     pub(crate) fn skipped<K: Resource>(&self, kind: &K::DynamicType) -> Skipped {
         let resource = resource::<K>(kind);
@@ -104,19 +67,12 @@ impl Skipped {
         let event = Event {
             type_: EventType::Warning,
             reason: "Unreadable".to_owned(),
-            note: Some(note_of(format!(
+            note: Some(format!(
                 "The operator cannot read this object and skips it: {error}"
-            ))),
-            // The recorder merges events with equal actions, and keeps the first note.
-            action: format!("Skip {}", error.field)
-                .chars()
-                .take(LONGEST_ACTION)
-                .collect(),
+            )),
+            action: "Skip".to_owned(),
             secondary: None,
         };
-        if let Err(error) = self.watches.reports.try_send((event, regarding)) {
-            let object = error.into_inner().1.name;
-            tracing::debug!(object, "event not published: too many wait");
-        }
+        self.watches.events.publish(event, regarding);
     }
 }

@@ -79,11 +79,11 @@ async fn reconcile(foo: Handle<Object>) -> Result<Action, Error> {
     // The events follow only once the status is written: until then, they are still new at the next attempt.
     if foo.status(&status).await? {
         if let Some(event) = status::event(&foo, &status) {
-            foo.publish(&event).await;
+            foo.publish(event);
         }
         if let Some(problem) = status::new_problem(&foo, &status) {
             let (reason, note) = (&problem.reason, &problem.message);
-            foo.event(EventType::Warning, reason, note).await;
+            foo.event(EventType::Warning, reason, note);
         }
     }
     Ok(Action::await_change())

@@ -81,7 +81,7 @@ async fn reconcile(object: Handle<Object>, pods: Cache<Pod>) -> Result<Action, E
         && let Some(problem) = status::new_problem(&object, &status)
     {
         let (reason, note) = (&problem.reason, &problem.message);
-        object.event(EventType::Warning, reason, note).await;
+        object.event(EventType::Warning, reason, note);
     }
     // No retry is needed: there is a watch for everything that may be missing.
     Ok(Action::await_change())

@@ -106,7 +106,7 @@ async fn report(object: &Handle<Object>, problem: Option<Problem>) -> Result<(),
         && old.is_none_or(|old| old.reason != new.reason)
     {
         let (reason, note) = (&new.reason, &new.message);
-        object.event(EventType::Warning, reason, note).await;
+        object.event(EventType::Warning, reason, note);
     }
     Ok(())
 }
@@ -116,7 +116,7 @@ async fn clean_up(object: &Handle<Object>) -> Result<(), Error> {
     // Clean up here what Kubernetes does not know about, such as a record in another system.
     // Kubernetes itself deletes what the object owns.
     let note = "The objects that it owns are deleted after it";
-    object.event(EventType::Normal, "Deleting", note).await;
+    object.event(EventType::Normal, "Deleting", note);
     Ok(())
 }
 

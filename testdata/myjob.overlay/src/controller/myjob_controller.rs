@@ -137,7 +137,7 @@ async fn report(object: &Handle<Object>, state: &State) -> Result<(), Error> {
             false => EventType::Normal,
         };
         let note = state.message(&object.name_any());
-        object.event(type_, state.reason(), note).await;
+        object.event(type_, state.reason(), note);
     }
     Ok(())
 }
