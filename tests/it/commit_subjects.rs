@@ -117,12 +117,12 @@ fn commits_of_a_merged_branch_are_checked_and_the_merge_is_not() {
 fn a_shallow_clone_and_a_copy_without_git_are_not_checked() {
     let sandbox = repository();
     commit(&sandbox, "bad.");
-    let source = sandbox.path().display();
     let clone = Sandbox::new();
-    git(
-        &clone,
-        &format!("clone --quiet --depth 1 file://{source} ."),
-    );
+    let mut command = Command::new("git");
+    let source = format!("file://{}", sandbox.path().display());
+    let command = command.args(["clone", "--quiet", "--depth", "1", &source, "."]);
+    let status = command.current_dir(clone.path()).status();
+    assert!(status.expect("git runs").success());
     let run = check(clone.path()).success();
     assert!(run.stderr.contains("shallow clone"), "{}", run.stderr);
     fs::remove_dir_all(clone.path().join(".git")).expect("the history is removed");

@@ -157,7 +157,11 @@ fn every_outcome_is_in_the_json_document() {
     ];
     let report = Report::of(&crate::support::kbr(&above, &args).success());
     assert_eq!(report.errors, []);
-    assert_eq!(report.next, [format!("cd {folder} && kbr manifests")]);
+    let quoted = match folder.contains(' ') {
+        true => format!("'{folder}'"),
+        false => folder,
+    };
+    assert_eq!(report.next, [format!("cd {quoted} && kbr manifests")]);
     assert_eq!(report.warnings.len(), 2, "{:?}", report.warnings);
     assert!(report.warnings[0].starts_with(&format!("`{edited}` was edited, so it stays")));
     for (path, outcome) in [

@@ -265,7 +265,7 @@ fn types_are_compiled_and_nothing_but_the_target_folder_is_written() {
     let answer = format!("{REPOSITORY}/tests/data/crdgen/cronjob.json");
     let (cargo, log) = (tools.path().join("cargo"), tools.path().join("log"));
     let script = format!(
-        "#!/bin/sh\necho \"$@\" >> {}\ncat {answer}\n",
+        "#!/bin/sh\necho \"$@\" >> '{}'\ncat {answer}\n",
         log.display()
     );
     tools.write("cargo", &script);

@@ -49,8 +49,15 @@ fn refused_args(sandbox: &Sandbox, args: &[&str], code: i32) {
         let without = stderr.strip_suffix(MORE).expect("clap's closing line");
         stderr = format!("{without}\n");
     }
-    let text = format!("$ kbr {}\n{stderr}\n", args.join(" "));
-    let text = text.replace(&sandbox.path().display().to_string(), "SANDBOX");
+    let mut text = format!("$ kbr {}\n{stderr}\n", args.join(" "));
+    let folder = sandbox.path().display().to_string();
+    // Quoted for a shell if the folder for temporary files has a space in its name.
+    let quoted = format!("'{folder}");
+    while let Some((before, rest)) = text.split_once(&quoted) {
+        let (within, after) = rest.split_once('\'').expect("a closing quote");
+        text = format!("{before}{folder}{within}{after}");
+    }
+    let text = text.replace(&folder, "SANDBOX");
     TOLD.with_borrow_mut(|told| told.extend(text.chars().map(visible)));
 }
 

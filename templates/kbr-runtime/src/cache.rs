@@ -21,6 +21,7 @@ use std::time::Duration;
 
 use kube::Resource;
 use kube::api::ObjectMeta;
+use kube::runtime::Predicate;
 use kube::runtime::reflector::ObjectRef;
 use kube::runtime::watcher::Event;
 use prometheus_client::metrics::counter::Counter;
@@ -92,7 +93,10 @@ impl<K> Cached for K where
 ///     pods.by("node", node).len()
 /// }
 /// ```
-pub struct Cache<K: Resource>(Arc<Inner<K>>);
+pub struct Cache<K: Resource>(Arc<Inner<K>>, Option<Arc<Hasher<K>>>);
+
+/// The hash of what matters of an object, if it has that.
+pub(crate) type Hasher<K> = dyn Fn(&K) -> Option<u64> + Send + Sync;
 
 struct Inner<K: Resource> {
     kind: K::DynamicType,
@@ -158,7 +162,7 @@ pub(crate) struct Unreadable {
 impl<K: Cached> Cache<K> {
     /// Without a selection, nothing is watched.
     pub(crate) fn new(selection: Option<Selection>, kind: K::DynamicType) -> Self {
-        Self(Arc::new(Inner {
+        let inner = Inner {
             watched: Watched {
                 resource: resource::<K>(&kind),
                 ..Watched::default()
@@ -177,7 +181,38 @@ impl<K: Cached> Cache<K> {
             untold: Mutex::default(),
             subscribers: Mutex::default(),
             selection: Mutex::new(selection),
-        }))
+        };
+        Self(Arc::new(inner), None)
+    }
+
+    /// The same cache, whose changes trigger a controller only if `predicate` has another hash than before, such as
+    /// [`predicates::generation`](kube::runtime::predicates::generation), which leaves out changes of the status. What
+    /// is read is the same. The first list and deletions always trigger.
+    ///
+    /// ```no_run
+    /// use k8s_openapi::api::apps::v1::Deployment;
+    /// use k8s_openapi::api::core::v1::ConfigMap;
+    /// use kbr_runtime::{Controller, Manager};
+    /// use kube::runtime::predicates;
+    ///
+    /// fn controller(manager: &mut Manager) -> Controller<ConfigMap> {
+    ///     let deployments = manager.all::<Deployment>().predicates(predicates::generation);
+    ///     Controller::new(manager.all()).owns(deployments)
+    /// }
+    /// ```
+    #[must_use]
+    pub fn predicates(&self, predicate: impl Predicate<K> + Send + Sync + 'static) -> Self {
+        let predicate = move |object: &K| predicate.hash_property(object);
+        Self(self.0.clone(), Some(Arc::new(predicate)))
+    }
+
+    /// The same cache without a predicate.
+    pub(crate) fn unfiltered(&self) -> Self {
+        Self(self.0.clone(), None)
+    }
+
+    pub(crate) fn predicate(&self) -> Option<Arc<Hasher<K>>> {
+        self.1.clone()
     }
 
     /// Adds an index: `keys` returns what [`Cache::by`] finds an object by. Call this before the manager runs, which it
@@ -570,7 +605,7 @@ pub(crate) fn guard<T>(code: impl FnOnce() -> T) -> Result<T, String> {
 
 impl<K: Resource> Clone for Cache<K> {
     fn clone(&self) -> Self {
-        Self(self.0.clone())
+        Self(self.0.clone(), self.1.clone())
     }
 }
 

@@ -8,7 +8,6 @@
 
 mod run;
 
-use std::any::{Any, TypeId};
 use std::collections::{BTreeSet, HashMap};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -23,8 +22,8 @@ use kube::{Resource, ResourceExt};
 use serde::Serialize;
 
 use crate::Cache;
-use crate::cache::{Cached, Change, Entry, Source, guard, is_controlled_by_a, lock};
-use crate::handle::{Applied, Names};
+use crate::cache::{Cached, Change, Entry, Hasher, Owner, Source, guard, is_controlled_by_a, lock};
+use crate::handle::{Applies, Declared, Names};
 use crate::key::Key;
 use crate::pause::Pause;
 use crate::queue::{Cause, Queue, Trigger};
@@ -57,13 +56,12 @@ const TIMEOUT: Duration = Duration::from_secs(300);
 pub struct Controller<K: Resource> {
     cache: Cache<K>,
     setup: Vec<Setup>,
-    caches: HashMap<TypeId, Box<dyn Any + Send + Sync>>,
+    caches: Declared,
     sources: Vec<Arc<dyn Source>>,
     streams: Vec<BoxStream<'static, (Arc<Key>, Trigger)>>,
-    predicate: Option<Hasher<K>>,
-    /// The indexes of pods by the object that they name.
-    pods: Vec<String>,
-    applied: Arc<Mutex<Applied>>,
+    /// The caches of pods, and their indexes by the object that a pod names.
+    pods: Vec<(Cache<Pod>, String)>,
+    applied: Arc<Mutex<Applies>>,
     names: Names,
     pause: Option<Arc<Pause<K>>>,
     concurrency: u16,
@@ -75,9 +73,6 @@ pub struct Controller<K: Resource> {
     needs_leader: bool,
     is_warm: bool,
 }
-
-/// The hash of what matters of an object, if it has that.
-type Hasher<K> = Box<dyn Fn(&K) -> Option<u64> + Send>;
 
 /// Subscribes to a cache, once there is a queue.
 type Setup = Box<dyn FnOnce(Queue) + Send>;
@@ -91,10 +86,9 @@ impl<K: Cached> Controller<K> {
         let this = Self {
             cache: cache.clone(),
             setup: Vec::new(),
-            caches: HashMap::new(),
+            caches: Declared::default(),
             sources: Vec::new(),
             streams: Vec::new(),
-            predicate: None,
             pods: Vec::new(),
             applied: Arc::default(),
             names: Names::default(),
@@ -108,7 +102,7 @@ impl<K: Cached> Controller<K> {
             needs_leader: true,
             is_warm: false,
         };
-        this.with(cache)
+        this.with(cache, false)
     }
 
     /// Reconciles the owner of an object of `cache` after each change of the object. A reconcile can read these
@@ -120,23 +114,24 @@ impl<K: Cached> Controller<K> {
     #[must_use]
     pub fn owns<Child: Cached>(mut self, cache: Cache<Child>) -> Self {
         let (names, applied) = (self.names.clone(), self.applied.clone());
-        let (kind, owner) = (self.cache.kind().clone(), self.cache.kind().clone());
+        let (this, resource) = (self.cache.clone(), cache.resource());
+        let (kind, owner) = (this.kind().clone(), this.kind().clone());
         cache.keep(move |owners| is_controlled_by_a::<K>(owners, &kind));
         self.subscribe(&cache, false, move |change, _, _| {
             let entries = change.old.iter().chain(&change.new);
             let owners = entries.flat_map(|entry| entry.owners.iter());
             let owners = owners.filter(|other| other.is::<K>(&owner));
-            let key = |name: &str| Arc::new(Key::within::<K>(change.key.namespace(), name));
-            let mut owners: BTreeSet<_> = owners.map(|owner| key(&owner.name)).collect();
+            let key = |owner: &Owner| Arc::new(owner_of(change, &owner.name, &this));
+            let mut owners: BTreeSet<_> = owners.map(key).collect();
             if is_freed(change) {
-                owners.extend(names.freed(TypeId::of::<Child>(), &change.key));
+                owners.extend(names.freed(&resource, &change.key));
                 if let Some(old) = &change.old {
                     lock(&applied).remove(&old.uid);
                 }
             }
             owners
         });
-        self.with(cache)
+        self.with(cache, true)
     }
 
     /// Reconciles the object whose name a pod of `cache` has in its label `label`, in the namespace of the pod, after
@@ -149,13 +144,11 @@ impl<K: Cached> Controller<K> {
     /// use k8s_openapi::api::apps::v1::Deployment;
     /// use k8s_openapi::api::core::v1::ConfigMap as Greeting;
     /// use kbr_runtime::{Controller, Manager};
-    /// use kube::Api;
     /// use kube::runtime::watcher::Config;
     ///
     /// fn controller(manager: &mut Manager) -> Controller<Greeting> {
     ///     // Only the pods with the label are watched.
-    ///     let pods = Config::default().labels("example.com/greeting");
-    ///     let pods = manager.cache(Api::all(manager.client()), pods);
+    ///     let pods = manager.cache(None, Config::default().labels("example.com/greeting"));
     ///     Controller::new(manager.all())
     ///         .owns(manager.all::<Deployment>())
     ///         .pods(pods, "example.com/greeting")
@@ -173,21 +166,21 @@ impl<K: Cached> Controller<K> {
         // The other controllers of the cache have indexes of their own.
         let index = format!("{} in {label}", resource::<K>(self.cache.kind()));
         cache.index_once(index.clone(), key);
-        self.pods.push(index);
-        self.watches(cache.clone(), object).with(cache)
+        self.pods.push((cache.clone(), index));
+        self.watches(cache.clone(), object).with(cache, false)
     }
 
     /// Lets a reconcile read the objects of `cache` with [`Handle::get`](crate::Handle::get), without being triggered by them.
     ///
-    /// The manager does not run if the controller reads another cache of `Other` as well.
+    /// If the controller has another cache of `Other` as well, [`Handle::using`](crate::Handle::using) chooses one.
     #[must_use]
     pub fn reads<Other: Cached>(self, cache: Cache<Other>) -> Self {
         cache.keep(|_| true);
-        self.with(cache)
+        self.with(cache, false)
     }
 
     /// Reconciles the objects that `concerned` returns for each change in `cache`, once there is a queue. Waits for
-    /// the first list of `cache`.
+    /// the first list of `cache`. Leaves out the changes that the predicate of `cache` leaves out.
     fn subscribe<T: Cached>(
         &mut self,
         cache: &Cache<T>,
@@ -197,8 +190,15 @@ impl<K: Cached> Controller<K> {
         let cache = cache.clone();
         self.sources.push(cache.source());
         self.setup.push(Box::new(move |queue| {
-            let resource = cache.resource();
+            let (resource, predicate) = (cache.resource(), cache.predicate());
+            let needs_objects = needs_objects || predicate.is_some();
+            let mut seen = HashMap::new();
             let subscriber = move |change: &Change, object: Option<&T>| {
+                if let Some(predicate) = &predicate
+                    && is_left_out(&**predicate, change, object, &mut seen, &queue)
+                {
+                    return;
+                }
                 let concerned = concerned(change, object, &queue);
                 if concerned.is_empty() {
                     return;
@@ -214,15 +214,9 @@ impl<K: Cached> Controller<K> {
     }
 
     /// Waits for the first list of `cache`, and hands it to each reconcile.
-    fn with<Other: Cached>(mut self, cache: Cache<Other>) -> Self {
-        let source = cache.source();
-        self.sources.push(source.clone());
-        let before = self.caches.insert(TypeId::of::<Other>(), Box::new(cache));
-        let before = before.and_then(|any| any.downcast::<Cache<Other>>().ok());
-        if before.is_some_and(|before| !Arc::ptr_eq(&before.source(), &source)) {
-            let fault = "is the second one of its type that a controller reads: a reconcile could not tell them apart";
-            lock(&source.watched().faults).push(fault.to_owned());
-        }
+    fn with<Other: Cached>(mut self, cache: Cache<Other>, is_owned: bool) -> Self {
+        self.sources.push(cache.source());
+        self.caches.add(cache.unfiltered(), is_owned);
         self
     }
 
@@ -303,7 +297,7 @@ impl<K: Cached> Controller<K> {
         PartialObjectMeta<Other>: Cached,
         I: IntoIterator<Item = ObjectRef<Other>>,
     {
-        let (this, references) = (self.cache.clone(), References::default());
+        let (this, references) = (self.cache.unfiltered(), References::default());
         let index = references.clone();
         self.subscribe(&this, true, move |change, object, queue| {
             let mentioned = match object {
@@ -349,11 +343,32 @@ impl<K: Cached> Controller<K> {
     /// Reconciles an object after a change of itself only if `predicate` has another hash than before, such as
     /// [`predicates::generation`](kube::runtime::predicates::generation), which leaves out changes of the status.
     ///
-    /// Changes of what the object owns, watches or refers to, and the first list, always trigger.
+    /// Changes of what the object owns, watches or refers to, and the first list, always trigger;
+    /// [`Cache::predicates`] is for those.
     #[doc(alias = "WithEventFilter")]
     #[must_use]
-    pub fn predicates(mut self, predicate: impl Predicate<K> + Send + 'static) -> Self {
-        self.predicate = Some(Box::new(move |object| predicate.hash_property(object)));
+    pub fn predicates(mut self, predicate: impl Predicate<K> + Send + Sync + 'static) -> Self {
+        self.cache = self.cache.predicates(predicate);
+        self
+    }
+
+    /// Calls `hook` when one of the objects is gone, for what is kept about each: a gauge, a connection. It is called once
+    /// for each object that this process has seen, not for one that was deleted while it did not run, and must neither
+    /// block nor be what cleans up elsewhere: that is [`Handle::finalizer`](crate::Handle::finalizer).
+    #[must_use]
+    pub fn on_deleted(mut self, hook: impl Fn(&ObjectRef<K>) + Send + 'static) -> Self {
+        let cache = self.cache.unfiltered();
+        let kind = cache.kind().clone();
+        self.subscribe(&cache, false, move |change, _, queue| {
+            if change.old.is_some() && is_freed(change) {
+                let mut object = ObjectRef::new_with(change.key.name(), kind.clone());
+                object.namespace = change.key.namespace().map(str::to_owned);
+                guarded(queue, &change.key, "the hook for deletions", || {
+                    hook(&object)
+                });
+            }
+            BTreeSet::new()
+        });
         self
     }
 
@@ -379,7 +394,7 @@ impl<K: Cached> Controller<K> {
         K: Serialize,
     {
         let pause = Arc::new(Pause::new(annotation));
-        let (paused, cache) = (pause.clone(), self.cache.clone());
+        let (paused, cache) = (pause.clone(), self.cache.unfiltered());
         self.subscribe(&cache, false, move |change, _, _| {
             if change.new.is_none() {
                 paused.forget(&change.key);
@@ -393,7 +408,7 @@ impl<K: Cached> Controller<K> {
     /// The cache of this controller's objects.
     #[must_use]
     pub fn cache(&self) -> Cache<K> {
-        self.cache.clone()
+        self.cache.unfiltered()
     }
 
     /// How many objects are reconciled at the same time, each on a thread of its own if there are as many: 1 by default,
@@ -477,6 +492,37 @@ fn guarded<T>(queue: &Queue, object: &Key, what: &str, code: impl FnOnce() -> T)
         tracing::error!(%object, panic, "{what} panicked");
     });
     result.ok()
+}
+
+/// Whether `predicate` finds that nothing of interest has changed: its hash is the same as before.
+fn is_left_out<T>(
+    predicate: &Hasher<T>,
+    change: &Change,
+    object: Option<&T>,
+    seen: &mut HashMap<Arc<Key>, u64>,
+    queue: &Queue,
+) -> bool {
+    let key = &change.key;
+    if change.new.is_none() {
+        seen.remove(key);
+        return false;
+    }
+    let hash = object.and_then(|object| guarded(queue, key, "a predicate", || predicate(object)));
+    let Some(hash) = hash.flatten() else {
+        return false;
+    };
+    seen.insert(key.clone(), hash) == Some(hash) && !is_replaced(change)
+}
+
+/// The owner with that name of the object that has changed. Whether a kind that is known only at run time has namespaces
+/// shows in the cache of the owners.
+fn owner_of<K: Cached>(change: &Change, name: &str, owners: &Cache<K>) -> Key {
+    let key = Key::within::<K>(change.key.namespace(), name);
+    let in_cluster = Key::new(None, name.to_owned());
+    match owners.entry(&key).is_none() && owners.entry(&in_cluster).is_some() {
+        true => in_cluster,
+        false => key,
+    }
 }
 
 /// Whether the name of the object has become free, if only for a moment.

@@ -4,12 +4,13 @@
 //! The object that a reconcile has in hand, and what a reconcile does with it.
 
 mod apply;
+mod declared;
 mod delete;
 mod finalizer;
 mod names;
 mod status;
 
-use std::any::{Any, TypeId, type_name};
+use std::any::Any;
 use std::collections::HashMap;
 use std::fmt::{self, Debug};
 use std::ops::Deref;
@@ -23,13 +24,22 @@ use kube::{Api, Client, Resource, ResourceExt};
 
 use crate::Clock;
 use crate::api_server::ApiServer;
+use serde_json::Value;
+
 use crate::cache::{Cache, Cached, Entry, Received, lock};
 use crate::client::api;
+use crate::diff::{self, Field};
 use crate::events::Events;
 use crate::key::Key;
-pub(crate) use apply::Applied;
+pub(crate) use apply::Applies;
+pub use apply::{Applied, Outcome};
+use declared::Chosen;
+pub(crate) use declared::Declared;
 pub(crate) use names::Names;
 pub(crate) use status::{Statuses, shown};
+
+/// How many fields a log line names.
+const MOST_FIELDS: usize = 8;
 
 /// The object that is reconciled. It dereferences to the object, as the cache has it.
 ///
@@ -62,6 +72,7 @@ pub struct Handle<K: Resource> {
     /// The version of the object after the last write through this handle.
     written: Arc<Mutex<Option<String>>>,
     opened: Arc<Mutex<Opened>>,
+    chosen: Chosen,
 }
 
 /// What was read through a handle, by the address of its entry, which is kept so that the address stays its own.
@@ -76,11 +87,10 @@ pub(crate) struct Hand<K: Resource> {
     pub(crate) server: ApiServer,
     pub(crate) events: Events,
     pub(crate) cache: Cache<K>,
-    /// The caches that the controller has declared, by type.
-    pub(crate) caches: HashMap<TypeId, Box<dyn Any + Send + Sync>>,
-    /// The indexes of pods by the object that they name.
-    pub(crate) pods: Vec<String>,
-    pub(crate) applied: Arc<Mutex<Applied>>,
+    pub(crate) caches: Declared,
+    /// The caches of pods, and their indexes by the object that a pod names.
+    pub(crate) pods: Vec<(Cache<Pod>, String)>,
+    pub(crate) applied: Arc<Mutex<Applies>>,
     pub(crate) statuses: Arc<Mutex<Statuses>>,
     pub(crate) names: Names,
 }
@@ -89,6 +99,9 @@ pub(crate) struct Hand<K: Resource> {
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum OwnedError {
+    /// The controller was not given the cache that this needs. Nothing was sent. The message says what to add.
+    #[error("{0}")]
+    Undeclared(String),
     /// An object exists, but does not fit the Rust type. The log says what is wrong with it.
     #[error("{resource} `{name}` cannot be read")]
     Unreadable {
@@ -184,6 +197,7 @@ impl<K: Cached> Handle<K> {
             hand,
             written: Arc::default(),
             opened: Arc::default(),
+            chosen: Chosen::default(),
         }
     }
 
@@ -226,58 +240,52 @@ impl<K: Cached> Handle<K> {
         Api::namespaced(self.client(), namespace.unwrap_or_default())
     }
 
-    /// The object of kind `T` with that name, in the namespace of this object, from the cache. Sends no request.
+    /// The object of kind `T` with that name, in the namespace of this object, from the cache; `None` if there is none.
+    /// Sends no request.
     ///
-    /// # Panics
+    /// # Errors
     ///
-    /// If the controller was not given a cache of `T`, for example with
-    /// [`Controller::reads`](crate::Controller::reads).
-    #[must_use]
-    pub fn get<T: Cached>(&self, name: &str) -> Option<Arc<T>> {
-        let key = self.key_of::<T>(name);
-        self.open(self.cache::<T>().entry(&key)?)
+    /// [`OwnedError::Unreadable`] if it does not fit its Rust type. [`OwnedError::Undeclared`] if the controller was not
+    /// given a cache of `T`, for example with [`Controller::reads`](crate::Controller::reads).
+    pub fn get<T: Cached>(&self, name: &str) -> Result<Option<Arc<T>>, OwnedError> {
+        let (cache, key) = (self.cache::<T>()?, self.key_of::<T>(name));
+        let found = cache.entry(&key).map(|entry| self.read(cache, &key, entry));
+        found.transpose()
     }
 
     /// The objects of kind `T` that this object controls, sorted by name. Sends no request.
     ///
     /// # Errors
     ///
-    /// [`OwnedError::Unreadable`] when one of them does not fit its Rust type.
-    ///
-    /// # Panics
-    ///
-    /// If the controller was not given a cache of `T` with [`Controller::owns`](crate::Controller::owns).
+    /// [`OwnedError::Unreadable`] when one of them does not fit its Rust type. [`OwnedError::Undeclared`] if the
+    /// controller was not given a cache of `T` with [`Controller::owns`](crate::Controller::owns).
     pub fn owned<T: Cached>(&self) -> Result<Vec<Arc<T>>, OwnedError> {
-        let cache = self.cache::<T>();
+        let cache = self.cache::<T>()?;
         let uid = self.object.meta().uid.as_deref().unwrap_or_default();
         let owned = cache.controlled_by(uid).into_iter();
-        let owned = owned.map(|(key, entry)| {
-            self.open(entry).ok_or_else(|| OwnedError::Unreadable {
-                resource: cache.resource(),
-                name: key.name().to_owned(),
-            })
-        });
-        owned.collect()
+        owned
+            .map(|(key, entry)| self.read(cache, &key, entry))
+            .collect()
     }
 
     /// The pods that name this object in the label of [`Controller::pods`](crate::Controller::pods), sorted by name,
     /// with those that are being deleted. Sends no request.
     ///
-    /// # Panics
+    /// # Errors
     ///
-    /// If the controller was not given a cache with [`Controller::pods`](crate::Controller::pods).
-    #[must_use]
-    pub fn pods(&self) -> Vec<Arc<Pod>> {
-        let (cache, key) = (self.cache::<Pod>(), Key::of(&*self.object).to_string());
-        assert!(
-            !self.hand.pods.is_empty(),
-            "the controller does not know which pods name its objects: add `Controller::pods`"
-        );
-        let pods = self.hand.pods.iter();
-        let mut pods: Vec<_> = pods.flat_map(|index| cache.by(index, &key)).collect();
+    /// [`OwnedError::Undeclared`] if the controller was not given a cache with
+    /// [`Controller::pods`](crate::Controller::pods).
+    pub fn pods(&self) -> Result<Vec<Arc<Pod>>, OwnedError> {
+        if self.hand.pods.is_empty() {
+            let reason = "the controller does not know which pods name its objects: add their cache with `Controller::pods`";
+            return Err(OwnedError::Undeclared(reason.to_owned()));
+        }
+        let (key, pods) = (Key::of(&*self.object).to_string(), self.hand.pods.iter());
+        let pods = pods.flat_map(|(cache, index)| cache.by(index, &key));
+        let mut pods: Vec<_> = pods.collect();
         pods.sort_by_cached_key(|pod| Key::of(&**pod));
         pods.dedup_by_key(|pod| Key::of(&**pod));
-        pods
+        Ok(pods)
     }
 
     /// Publishes an event (`events.k8s.io`) about the object, which `kubectl describe` shows. Does not wait: nothing may
@@ -301,16 +309,17 @@ impl<K: Cached> Handle<K> {
         self.hand.events.publish(event, regarding);
     }
 
-    /// The cache that the controller was given.
-    fn cache<T: Cached>(&self) -> &Cache<T> {
-        let cache = self.hand.caches.get(&TypeId::of::<T>());
-        let Some(cache) = cache.and_then(|cache| cache.downcast_ref()) else {
-            panic!(
-                "the controller has no cache of `{}`: add it with `Controller::owns` or `Controller::reads`",
-                type_name::<T>()
-            );
-        };
-        cache
+    /// The object of an entry in `cache`.
+    fn read<T: Cached>(
+        &self,
+        cache: &Cache<T>,
+        key: &Key,
+        entry: Arc<Entry>,
+    ) -> Result<Arc<T>, OwnedError> {
+        self.open(entry).ok_or_else(|| OwnedError::Unreadable {
+            resource: cache.resource(),
+            name: key.name().to_owned(),
+        })
     }
 
     /// The object of an entry, if it is kept and fits its type. It is parsed once for all clones of this handle.
@@ -342,6 +351,28 @@ impl<K: Cached> Handle<K> {
     }
 }
 
+/// The paths of the fields outside of the status in which an object differs, for the log.
+fn changed(before: Value, after: Value) -> String {
+    let without_status = |mut object: Value| {
+        if let Some(fields) = object.as_object_mut() {
+            fields.remove("status");
+        }
+        object
+    };
+    let fields = diff::fields(&without_status(before), &without_status(after), true);
+    paths(&fields)
+}
+
+/// The paths of `fields`, or of the first few.
+fn paths(fields: &[Field]) -> String {
+    let first = fields.iter().take(MOST_FIELDS);
+    let mut paths: Vec<_> = first.map(|field| field.path.clone()).collect();
+    if let more @ 1.. = fields.len().saturating_sub(MOST_FIELDS) {
+        paths.push(format!("and {more} more"));
+    }
+    paths.join(", ")
+}
+
 impl<K: Resource> Deref for Handle<K> {
     type Target = K;
 
@@ -357,6 +388,7 @@ impl<K: Resource> Clone for Handle<K> {
             hand: self.hand.clone(),
             written: self.written.clone(),
             opened: self.opened.clone(),
+            chosen: self.chosen.clone(),
         }
     }
 }

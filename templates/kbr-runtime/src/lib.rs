@@ -156,7 +156,7 @@ pub use self::{
     error::{ManagerError, exit},
     events::Events,
     flags::{Flags, LogFormat},
-    handle::{Handle, OwnedError, is_controlled_by},
+    handle::{Applied, Handle, Outcome, OwnedError, is_controlled_by},
     logging::init as init_logging,
     manager::Manager,
     metrics::Metrics,

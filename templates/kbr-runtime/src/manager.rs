@@ -19,7 +19,7 @@ use futures::FutureExt;
 use futures::future::{BoxFuture, OptionFuture};
 use kube::api::PartialObjectMeta;
 use kube::runtime::watcher;
-use kube::{Api, Client, Config};
+use kube::{Client, Config};
 use tokio::task::JoinSet;
 use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
@@ -265,25 +265,29 @@ impl Manager {
         self.all()
     }
 
-    /// A cache of the objects of `api` that `config` selects. It has a watch of its own, which its clones share.
-    pub fn cache<K>(&mut self, api: Api<K>, config: watcher::Config) -> Cache<K>
+    /// A cache of the objects that `config` selects, in one namespace or, with `None`, in all. It has a watch of its own,
+    /// which its clones share.
+    ///
+    /// A manager is for one cluster: all caches are of the one that its client is for.
+    pub fn cache<K>(&mut self, namespace: Option<&str>, config: watcher::Config) -> Cache<K>
     where
         K: Cached<DynamicType: Default>,
     {
-        self.cache_of(api, config, K::DynamicType::default())
+        self.cache_of(namespace, config, K::DynamicType::default())
     }
 
     /// Like [`Manager::cache`], for a kind that is known only at run time, such as that of a
-    /// [`DynamicObject`](kube::api::DynamicObject).
+    /// [`DynamicObject`](kube::api::DynamicObject). A reconcile chooses between several with
+    /// [`Handle::using`](crate::Handle::using).
     pub fn cache_of<K: Cached>(
         &mut self,
-        api: Api<K>,
+        namespace: Option<&str>,
         config: watcher::Config,
         kind: K::DynamicType,
     ) -> Cache<K> {
         let selection = Selection {
-            namespace: api.namespace().map(str::to_owned),
-            client: api.into_client(),
+            namespace: namespace.map(str::to_owned),
+            client: self.client.clone(),
             config,
         };
         let cache = Cache::new(Some(selection), kind);

@@ -111,7 +111,7 @@ impl<K: Cached> Pause<K> {
         // Without force: if the list is a single field, it belongs to the controller.
         let params = PatchParams::apply(&format!("{}-pause", hand.name));
         let version = object.resource_version();
-        let received = match hand.apply_status(object, version, &status, &params).await {
+        let received = match hand.write_status(object, version, &status, &params).await {
             Ok(received) => received,
             Err(kube::Error::Api(status)) if self.is_final(&status) => return Ok(None),
             Err(error) => return Err(error),

@@ -5,7 +5,7 @@ use std::fs;
 use snapbox::str;
 
 use super::{refusal, refused, told, with_foo, words};
-use crate::support::Sandbox;
+use crate::support::{Sandbox, kbr};
 
 #[test]
 fn init_over_a_project() {
@@ -88,11 +88,11 @@ error: `.` is not a kbr project: it has no PROJECT file
 fn commands_below_a_project() {
     let sandbox = Sandbox::with_project();
     let project = sandbox.path().canonicalize().expect("a folder");
-    let project = project.display();
     for line in ["create api --kind Foo", "manifests", "manifests --check"] {
         refused(&sandbox, &format!("-C config/rbac {line}"));
     }
-    sandbox.kbr(&format!("-C {project} manifests")).success();
+    let project = project.to_str().expect("a name in UTF-8");
+    kbr(sandbox.path(), &["-C", project, "manifests"]).success();
     told(str![[r#"
 $ kbr -C config/rbac create api --kind Foo
 error: `config/rbac` has no PROJECT file: it is inside the project SANDBOX

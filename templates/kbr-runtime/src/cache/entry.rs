@@ -240,6 +240,13 @@ impl Entry {
         read_object(text).ok().map(Arc::new)
     }
 
+    /// The object as JSON, as far as it is kept.
+    pub(crate) fn value(&self) -> Value {
+        let text = self.text.as_deref();
+        text.and_then(|text| serde_json::from_str(text).ok())
+            .unwrap_or_default()
+    }
+
     /// The hash of the object without its status and the metadata that changes with the status, if the object is
     /// kept.
     pub(crate) fn fingerprint(&self) -> Option<u64> {

@@ -3,7 +3,7 @@
 
 //! How a controller runs, from its subscriptions to the end of its last reconcile.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::BTreeSet;
 use std::error::Error;
 use std::future::pending;
 use std::sync::{Arc, Mutex};
@@ -16,7 +16,7 @@ use tokio::runtime::Handle as Threads;
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
-use super::{Controller, guarded, is_replaced};
+use super::Controller;
 use crate::api_server::ApiServer;
 use crate::backoff::Backoff;
 use crate::cache::{Cached, Source, lock};
@@ -51,16 +51,14 @@ impl<K: Cached> Controller<K> {
         let backoff = Backoff::new(self.first_delay, self.longest_delay);
         queue.configure(self.timeout, self.debounce);
         queue.counts().may_run(self.concurrency);
-        let (cache, mut seen) = (self.cache.clone(), HashMap::new());
-        let predicate = self.predicate.take();
+        let cache = self.cache.clone();
         let (forgotten, names) = (backoff.clone(), self.names.clone());
         let statuses = Arc::<Mutex<Statuses>>::default();
         let written = statuses.clone();
         // Last, so that what the others keep of an object is up to date before its reconcile.
-        self.subscribe(&cache, predicate.is_some(), move |change, object, queue| {
+        self.subscribe(&cache, false, move |change, _, queue| {
             let key = &change.key;
             if change.new.is_none() {
-                seen.remove(key);
                 queue.forget(key);
                 forgotten.forget(key);
                 names.gone(key);
@@ -68,13 +66,6 @@ impl<K: Cached> Controller<K> {
                     lock(&written).remove(&*old.uid);
                 }
                 return BTreeSet::new();
-            }
-            if let (Some(predicate), Some(object)) = (&predicate, object) {
-                let hash = guarded(queue, key, "a predicate", || predicate(object)).flatten();
-                let before = hash.and_then(|hash| seen.insert(key.clone(), hash));
-                if hash.is_some() && before == hash && !is_replaced(change) {
-                    return BTreeSet::new();
-                }
             }
             BTreeSet::from([key.clone()])
         });

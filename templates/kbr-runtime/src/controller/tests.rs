@@ -6,6 +6,7 @@
 use std::convert::Infallible;
 
 use k8s_openapi::api::core::v1::{ConfigMap, Namespace, Secret};
+use kube::api::{ApiResource, DynamicObject};
 use kube::runtime::predicates;
 use kube::runtime::watcher::Event;
 use kube::{Client, ResourceExt};
@@ -165,15 +166,13 @@ async fn the_object_that_a_pod_names_is_reconciled_and_finds_it() {
     assert_eq!(world.asked(), ["default/a", "default/b", "other/a"]);
 
     let mut hand = hand(world.secrets.clone(), nowhere());
-    let any: Box<dyn Any + Send + Sync> = Box::new(pods.clone());
-    hand.caches.insert(TypeId::of::<Pod>(), any);
-    hand.pods = vec!["secrets in for".to_owned()];
+    hand.pods = vec![(pods.clone(), "secrets in for".to_owned())];
     let handle = crate::Handle::new(Arc::new(secret("a", 1)), Arc::new(hand));
-    assert_eq!(handle.pods(), [Arc::new(one.clone())]);
+    assert_eq!(handle.pods().unwrap(), [Arc::new(one.clone())]);
 
     pods.take(Event::Delete(received(&one)));
     assert_eq!(world.asked(), ["default/a"]);
-    assert!(handle.pods().is_empty());
+    assert!(handle.pods().unwrap().is_empty());
 
     // Another controller of the same cache has pods of its own.
     let _other = Controller::new(empty::<ConfigMap>()).pods(pods.clone(), "for-another");
@@ -181,7 +180,7 @@ async fn the_object_that_a_pod_names_is_reconciled_and_finds_it() {
     both.labels_mut()
         .insert("for-another".to_owned(), "b".to_owned());
     pods.take(Event::Apply(received(&both)));
-    assert_eq!(handle.pods().len(), 1);
+    assert_eq!(handle.pods().unwrap().len(), 1);
     assert_eq!(pods.by("secrets in for", "default/a").len(), 1);
     assert_eq!(pods.by("configmaps in for-another", "default/b").len(), 1);
 
@@ -267,18 +266,6 @@ async fn a_change_of_what_is_referred_to_concerns_who_refers_to_it() {
 }
 
 #[tokio::test]
-async fn one_cache_of_a_kind_is_read() {
-    let second = empty::<ConfigMap>();
-    let _world =
-        World::new(|controller| controller.reads(empty::<ConfigMap>()).owns(second.clone()));
-    let faults = lock(&second.source().watched().faults).clone();
-    assert!(
-        faults[0].starts_with("is the second one of its type"),
-        "{faults:?}"
-    );
-}
-
-#[tokio::test]
 async fn predicates_leave_out_changes_that_do_not_matter() {
     let world = World::new(|controller| controller.predicates(predicates::generation));
     let of = |name: &str, version, generation| {
@@ -298,6 +285,83 @@ async fn predicates_leave_out_changes_that_do_not_matter() {
     again.metadata.uid = Some("another".to_owned());
     list(&world.secrets, &[again]);
     assert_eq!(world.asked(), ["default/a"]);
+}
+
+#[tokio::test]
+async fn predicates_of_a_cache_leave_out_changes_of_what_is_owned() {
+    let maps = empty::<ConfigMap>();
+    let world = World::new(|controller| controller.owns(maps.predicates(predicates::labels)));
+    list(&maps, &[map("m", 1, Some("a"))]);
+    assert_eq!(world.asked(), ["default/a"]);
+    maps.take(Event::Apply(received(&map("m", 2, Some("a")))));
+    assert_eq!(world.asked(), Vec::<String>::new());
+    let mut labelled = map("m", 3, Some("a"));
+    labelled.labels_mut().insert("a".to_owned(), "b".to_owned());
+    maps.take(Event::Apply(received(&labelled)));
+    assert_eq!(world.asked(), ["default/a"]);
+    list(&maps, &[]);
+    assert_eq!(world.asked(), ["default/a"]);
+}
+
+#[tokio::test]
+async fn the_hook_for_deletions_is_called_once_for_each_object_that_is_gone() {
+    let gone = Arc::new(Mutex::new(Vec::new()));
+    let told = gone.clone();
+    let world = World::new(|controller| {
+        controller
+            .predicates(predicates::generation)
+            .on_deleted(move |object| {
+                assert_ne!(object.name, "bad", "a panic concerns nobody else");
+                lock(&told).push(object.to_string());
+            })
+    });
+    let all = ["a", "b", "bad", "c"].map(|name| secret(name, 1));
+    list(&world.secrets, &all);
+    world.secrets.take(Event::Delete(received(&secret("a", 2))));
+    world.secrets.take(Event::Delete(received(&secret("a", 2))));
+    // Deleted, or deleted and created again, while the watch was cut.
+    let mut again = secret("b", 9);
+    again.metadata.uid = Some("another".to_owned());
+    list(&world.secrets, &[again, secret("c", 1)]);
+    let names = lock(&gone).clone();
+    assert_eq!(names.len(), 2, "{names:?}");
+    assert!(names[0].starts_with("Secret.v1./a.default"), "{names:?}");
+    assert!(names[1].starts_with("Secret.v1./b.default"), "{names:?}");
+}
+
+#[tokio::test]
+async fn an_owner_of_a_kind_known_at_run_time_is_found_with_and_without_a_namespace() {
+    let kind = ApiResource::erase::<Secret>(&());
+    let (owners, maps) = (
+        Cache::<DynamicObject>::new(None, kind.clone()),
+        empty::<ConfigMap>(),
+    );
+    let queue = Queue::new(Counts::unread());
+    let reconcile = |_| async { Ok::<_, Infallible>(Action::await_change()) };
+    let controller = Controller::new(owners.clone()).owns(maps.clone());
+    let run = run_with(nowhere(), &queue);
+    let prepared = controller.prepare("test", reconcile, Arc::new(|_, _| None), run);
+    let secrets = owners.clone();
+    let world = World {
+        secrets: empty(),
+        queue,
+        _prepared: prepared,
+    };
+    let owner = |name: &str, namespace: Option<&str>| {
+        let mut object = DynamicObject::new(name, &kind);
+        object.metadata.namespace = namespace.map(str::to_owned);
+        object.metadata.uid = Some(format!("{name}-uid"));
+        object
+    };
+    list(
+        &secrets,
+        &[owner("a", Some("default")), owner("wide", None)],
+    );
+    assert_eq!(world.asked(), ["default/a", "wide"]);
+
+    let children = [map("m", 3, Some("a")), map("n", 4, Some("wide"))];
+    list(&maps, &children);
+    assert_eq!(world.asked(), ["default/a", "wide"]);
 }
 
 #[tokio::test]

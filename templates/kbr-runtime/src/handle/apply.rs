@@ -7,8 +7,8 @@
 //! does not exist, so a request that must create it has a resource version that no object has: it is refused if
 //! the name has been taken in the meantime. After a refusal, the cache is asked again once it knows more.
 
-use std::any::TypeId;
 use std::collections::HashMap;
+use std::ops::Deref;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -19,7 +19,7 @@ use kube::{Resource, ResourceExt};
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use super::{Handle, OwnedError};
+use super::{Handle, OwnedError, changed};
 use crate::cache::{Cache, Cached, Entry, Received, lock};
 use crate::key::Key;
 use crate::reading::{hash_of, write_value};
@@ -34,7 +34,7 @@ const PATIENCE: Duration = Duration::from_secs(2);
 const NO_VERSION: &str = "1";
 
 /// The last apply of each object, by its uid.
-pub(crate) type Applied = HashMap<Box<str>, Settled>;
+pub(crate) type Applies = HashMap<Box<str>, Settled>;
 
 /// What was applied, and what the object was after it.
 #[derive(Clone)]
@@ -46,9 +46,63 @@ pub(crate) struct Settled {
     version: Box<str>,
 }
 
+/// What [`Handle::apply`] has done. It dereferences to the resulting object.
+#[derive(Clone, Debug)]
+pub struct Applied<T> {
+    /// The resulting object.
+    pub object: Arc<T>,
+    /// What was done to it.
+    pub outcome: Outcome,
+}
+
+/// What a write has done to an object.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+#[doc(alias = "OperationResult")]
+pub enum Outcome {
+    /// It did not exist.
+    Created,
+    /// It existed, and differs from what it was, perhaps only in a default that the API server has added.
+    Changed,
+    /// It is as it was.
+    Unchanged,
+}
+
+impl Outcome {
+    fn of(known: Option<&Entry>, written: &Entry) -> Self {
+        match known {
+            None => Self::Created,
+            Some(known) if known.version == written.version => Self::Unchanged,
+            // The API server gives some objects another version although nothing has changed.
+            Some(known)
+                if written.fingerprint().is_some()
+                    && known.fingerprint() == written.fingerprint() =>
+            {
+                Self::Unchanged
+            }
+            Some(_) => Self::Changed,
+        }
+    }
+}
+
+impl<T> Deref for Applied<T> {
+    type Target = T;
+
+    fn deref(&self) -> &T {
+        &self.object
+    }
+}
+
+/// An object that is as it was, such as for [`Handle::prune`].
+impl<T> From<Arc<T>> for Applied<T> {
+    fn from(object: Arc<T>) -> Self {
+        let outcome = Outcome::Unchanged;
+        Self { object, outcome }
+    }
+}
+
 impl<K: Cached> Handle<K> {
     /// Makes an object match `wanted`, which has its name, under the control of this object. Returns the resulting
-    /// object.
+    /// object, and whether it was created or changed.
     ///
     /// This is a [server-side apply] with force by a field manager with the name of the controller: it creates the
     /// object, changes the fields that are in `wanted`, and removes those that the controller applied before and
@@ -69,25 +123,22 @@ impl<K: Cached> Handle<K> {
     /// [`OwnedError::NameTaken`] if an object of that name exists that this object does not control: report it in the
     /// status. The object is reconciled again when the name becomes free. [`OwnedError::OtherNamespace`] if this object
     /// is in a namespace and the other one is not in the same. [`OwnedError::Unreadable`] if it does not fit its Rust
-    /// type, and [`OwnedError::Apply`] with the API server's error if it refuses.
-    ///
-    /// # Panics
-    ///
-    /// If the controller was not given a cache of `T` with [`Controller::owns`](crate::Controller::owns).
+    /// type, and [`OwnedError::Apply`] with the API server's error if it refuses. [`OwnedError::Undeclared`] if the
+    /// controller was not given a cache of `T` with [`Controller::owns`](crate::Controller::owns).
     ///
     /// [server-side apply]: https://kubernetes.io/docs/reference/using-api/server-side-apply/
     /// [OwnerReferencesPermissionEnforcement]: https://kubernetes.io/docs/reference/access-authn-authz/admission-controllers/
     #[doc(alias = "CreateOrUpdate")]
     #[doc(alias = "CreateOrPatch")]
-    pub async fn apply<T: Cached + Serialize>(&self, wanted: &T) -> Result<Arc<T>, OwnedError> {
+    pub async fn apply<T: Cached + Serialize>(&self, wanted: &T) -> Result<Applied<T>, OwnedError> {
         let mut child = self.child(wanted)?;
         let mut known = self.known(&child)?;
         let hash = hash_of(&child.fields);
         if let Some(known) = &known
             && self.is_applied(known, hash)
         {
-            let object = self.open(known.clone());
-            return object.ok_or_else(|| child.unreadable());
+            let object = self.read(child.cache, &child.key, known.clone())?;
+            return Ok(object.into());
         }
         let params = PatchParams::apply(self.hand.name).force();
         let api = self.received(child.cache, &child.key);
@@ -99,8 +150,11 @@ impl<K: Cached> Handle<K> {
             match api.patch(child.key.name(), &params, &patch).await {
                 Ok(written) => {
                     let object = child.open(&written)?;
-                    self.note(&self.wrote(&child, written), hash);
-                    return Ok(object);
+                    let written = self.wrote(&child, written);
+                    self.note(&written, hash);
+                    let outcome = Outcome::of(known.as_deref(), &written);
+                    child.tell(known.as_deref(), &written, outcome);
+                    return Ok(Applied { object, outcome });
                 }
                 Err(kube::Error::Api(status)) if status.code == 409 && attempt < ATTEMPTS => {}
                 Err(reason) => return Err(self.refused(&child, reason)),
@@ -119,10 +173,6 @@ impl<K: Cached> Handle<K> {
     ///
     /// As those of [`Handle::apply`]. [`OwnedError::Apply`] with 409 `AlreadyExists` means that the cache does not show
     /// the object of that name even after two seconds.
-    ///
-    /// # Panics
-    ///
-    /// If the controller was not given a cache of `T` with [`Controller::owns`](crate::Controller::owns).
     pub async fn create<T: Cached + Serialize>(
         &self,
         wanted: &T,
@@ -145,7 +195,8 @@ impl<K: Cached> Handle<K> {
         match created.await {
             Ok(created) => {
                 let object = child.open(&created)?;
-                self.wrote(&child, created);
+                let written = self.wrote(&child, created);
+                child.tell(None, &written, Outcome::Created);
                 Ok(Some(object))
             }
             Err(kube::Error::Api(status)) if status.is_already_exists() => {
@@ -161,7 +212,7 @@ impl<K: Cached> Handle<K> {
 
     /// The request for an object that this object is to control.
     fn child<T: Cached + Serialize>(&self, wanted: &T) -> Result<Child<'_, T>, OwnedError> {
-        let cache = self.cache::<T>();
+        let cache = self.owned_cache::<T>()?;
         let namespace = self.object.meta().namespace.as_deref();
         let of_wanted = wanted.namespace();
         let key = Key::within::<T>(of_wanted.as_deref().or(namespace), &wanted.name_any());
@@ -206,23 +257,29 @@ impl<K: Cached> Handle<K> {
     /// The object of that name, if this object controls it. From now on, this object is reconciled when the name
     /// becomes free, until it has it.
     fn known<T: Cached>(&self, child: &Child<'_, T>) -> Result<Option<Arc<Entry>>, OwnedError> {
-        let (kind, this) = (TypeId::of::<T>(), Arc::new(Key::of(&*self.object)));
+        let (resource, this) = (child.cache.resource(), Arc::new(Key::of(&*self.object)));
         let uid = self.object.meta().uid.as_deref();
         let known = child.cache.entry(&child.key);
         if known.is_some_and(|known| known.controller() == uid) {
-            self.hand.names.forget(kind, &child.key, &this);
+            self.hand.names.forget(&resource, &child.key, &this);
         } else {
-            self.hand.names.want(kind, &child.key, &this);
+            self.hand.names.want(&resource, &child.key, &this);
         }
         // Asked again: the name may have become free just before that.
         match child.cache.entry(&child.key) {
-            Some(entry) if entry.controller() != uid => Err(OwnedError::NameTaken {
-                resource: child.cache.resource(),
-                name: child.key.name().to_owned(),
-                owner: K::kind(self.hand.cache.kind()).into_owned(),
-            }),
+            Some(entry) if entry.controller() != uid => {
+                Err(self.name_taken(child.cache, &child.key))
+            }
             Some(entry) if !entry.is_readable => Err(child.unreadable()),
             entry => Ok(entry),
+        }
+    }
+
+    pub(super) fn name_taken<T: Cached>(&self, cache: &Cache<T>, key: &Key) -> OwnedError {
+        OwnedError::NameTaken {
+            resource: cache.resource(),
+            name: key.name().to_owned(),
+            owner: K::kind(self.hand.cache.kind()).into_owned(),
         }
     }
 
@@ -252,7 +309,7 @@ impl<K: Cached> Handle<K> {
     fn forget_name<T: Cached>(&self, child: &Child<'_, T>) {
         let this = Arc::new(Key::of(&*self.object));
         let names = &self.hand.names;
-        names.forget(TypeId::of::<T>(), &child.key, &this);
+        names.forget(&child.cache.resource(), &child.key, &this);
     }
 
     /// Whether the last apply was the same, and the object has not changed since.
@@ -308,6 +365,19 @@ impl<T: Cached> Child<'_, T> {
         OwnedError::Unreadable {
             resource: self.cache.resource(),
             name: self.key.name().to_owned(),
+        }
+    }
+
+    /// One line about what was done, with the fields that differ and without their values.
+    fn tell(&self, before: Option<&Entry>, after: &Entry, outcome: Outcome) {
+        let (resource, name) = (self.cache.resource(), self.key.name());
+        match outcome {
+            Outcome::Created => tracing::info!(resource, name, "created"),
+            Outcome::Changed => {
+                let fields = before.map(|before| changed(before.value(), after.value()));
+                tracing::info!(resource, name, fields, "changed");
+            }
+            Outcome::Unchanged => tracing::debug!(resource, name, "unchanged"),
         }
     }
 

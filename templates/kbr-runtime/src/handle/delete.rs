@@ -9,12 +9,13 @@ use kube::api::{DeleteParams, Preconditions};
 use kube::core::Status;
 use kube::{Resource, ResourceExt};
 
-use super::{Handle, OwnedError};
+use super::{Applied, Handle, OwnedError, is_controlled_by};
 use crate::cache::Cached;
 use crate::key::Key;
 
 impl<K: Cached> Handle<K> {
-    /// Deletes an object, and then the objects that it owns. It is not an error if the object is already deleted.
+    /// Deletes an object that this object controls, and then the objects that it owns. It is not an error if the object is
+    /// already deleted.
     ///
     /// An object with finalizers or a grace period stays in the cache, with a deletion timestamp, until it is gone.
     ///
@@ -24,12 +25,9 @@ impl<K: Cached> Handle<K> {
     ///
     /// [`OwnedError::Delete`] with the API server's error if it refuses. It answers with a conflict if another object has
     /// taken the name in the meantime, which is kept: the cache will show that, so let the reconcile be retried.
-    ///
-    /// # Panics
-    ///
-    /// If the controller was not given a cache of `T`, for example with
-    /// [`Controller::owns`](crate::Controller::owns).
-    pub async fn delete<T: Cached>(&self, object: &T) -> Result<(), OwnedError> {
+    /// [`OwnedError::NameTaken`] if this object does not control it, and [`OwnedError::Undeclared`] if the controller was
+    /// not given a cache of `T` with [`Controller::owns`](crate::Controller::owns); nothing is sent then.
+    pub async fn delete_owned<T: Cached>(&self, object: &T) -> Result<(), OwnedError> {
         let params = DeleteParams {
             preconditions: Some(Preconditions {
                 uid: object.uid(),
@@ -37,7 +35,10 @@ impl<K: Cached> Handle<K> {
             }),
             ..DeleteParams::background()
         };
-        let (cache, key) = (self.cache::<T>(), Key::of(object));
+        let (cache, key) = (self.owned_cache::<T>()?, Key::of(object));
+        if !is_controlled_by(object, &*self.object) {
+            return Err(self.name_taken(cache, &key));
+        }
         let left = match self.received(cache, &key).delete(key.name(), &params).await {
             Ok(answer) => answer.left(),
             Err(kube::Error::Api(status)) if is_gone::<T>(&status, &key, cache.kind()) => None,
@@ -50,6 +51,7 @@ impl<K: Cached> Handle<K> {
             }
         };
         cache.deleted(object.meta(), left);
+        tracing::info!(resource = cache.resource(), name = key.name(), "deleted");
         Ok(())
     }
 
@@ -63,19 +65,15 @@ impl<K: Cached> Handle<K> {
     /// # Errors
     ///
     /// [`OwnedError::Delete`] for the first object that the API server refuses to delete, after all have been tried,
-    /// and [`OwnedError::Unreadable`] as in [`Handle::owned`].
-    ///
-    /// # Panics
-    ///
-    /// If the controller was not given a cache of `T` with [`Controller::owns`](crate::Controller::owns).
-    pub async fn prune<T: Cached>(&self, wanted: &[Arc<T>]) -> Result<Vec<Arc<T>>, OwnedError> {
+    /// and [`OwnedError::Unreadable`] and [`OwnedError::Undeclared`] as in [`Handle::owned`].
+    pub async fn prune<T: Cached>(&self, wanted: &[Applied<T>]) -> Result<Vec<Arc<T>>, OwnedError> {
         let (mut deleted, mut failed) = (Vec::new(), None);
         for object in self.owned::<T>()? {
             let is_wanted = wanted.iter().any(|wanted| wanted.uid() == object.uid());
             if is_wanted || object.meta().deletion_timestamp.is_some() {
                 continue;
             }
-            match self.delete(&*object).await {
+            match self.delete_owned(&*object).await {
                 Ok(()) => deleted.push(object),
                 Err(error) => failed = failed.or(Some(error)),
             }

@@ -7,10 +7,11 @@ use kube::ResourceExt;
 use kube::api::{Patch, PatchParams};
 use serde_json::{Value, json};
 
-use super::Handle;
 use super::delete::is_gone;
+use super::{Handle, paths};
 use crate::Action;
 use crate::cache::{Cached, Received, lock};
+use crate::diff;
 use crate::key::Key;
 
 impl<K: Cached> Handle<K> {
@@ -39,6 +40,7 @@ impl<K: Cached> Handle<K> {
                 finalizers.push(name.to_owned());
                 let changed = self.set_finalizers(&finalizers).await?;
                 self.hand.cache.wrote(changed);
+                tracing::info!(finalizer = name, "finalizer added");
             }
             return apply.await;
         }
@@ -56,6 +58,7 @@ impl<K: Cached> Handle<K> {
                 Err(error) => return Err(error.into()),
             };
             self.hand.cache.deleted(self.object.meta(), left);
+            tracing::info!(finalizer = name, "cleaned up, finalizer removed");
         }
         Ok(Action::await_change())
     }
@@ -66,10 +69,10 @@ impl<K: Cached> Handle<K> {
     }
 
     /// Changes this object itself by a [merge patch] with the controller as the field manager, unless it has changed
-    /// since it was read. What follows in this reconcile, such as [`Handle::status`], builds on the result, which the
+    /// since it was read. What follows in this reconcile, such as [`Handle::apply_status`], builds on the result, which the
     /// object in hand does not show.
     ///
-    /// A null removes a field. The status is written by [`Handle::status`], and finalizers by [`Handle::finalizer`].
+    /// A null removes a field. The status is written by [`Handle::apply_status`], and finalizers by [`Handle::finalizer`].
     /// The role must allow `patch` on the objects.
     ///
     /// # Errors
@@ -86,8 +89,10 @@ impl<K: Cached> Handle<K> {
     ///
     /// [merge patch]: https://www.rfc-editor.org/rfc/rfc7386
     pub async fn patch(&self, fields: Value) -> kube::Result<()> {
+        let told = paths(&diff::fields(&Value::Null, &fields, false));
         let changed = self.patch_own(fields).await?;
         self.hand.cache.wrote(changed);
+        tracing::info!(fields = told, "patched");
         Ok(())
     }
 

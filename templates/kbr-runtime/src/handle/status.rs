@@ -10,9 +10,10 @@ use kube::api::{Patch, PatchParams};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use super::{Hand, Handle};
+use super::{Hand, Handle, paths};
 use crate::cache::{Cached, Received, lock};
 use crate::client::api;
+use crate::diff;
 use crate::reading::{hash_of, write_value};
 
 /// The last status of each object that was written although it seemed to differ, by uid: what was written, and what
@@ -36,7 +37,8 @@ impl<K: Cached + Serialize> Handle<K> {
     /// error from the reconcile, which is then retried with the newer object.
     ///
     /// [server-side apply]: https://kubernetes.io/docs/reference/using-api/server-side-apply/
-    pub async fn status<S: Serialize>(&self, status: &S) -> kube::Result<bool> {
+    #[doc(alias = "UpdateStatus")]
+    pub async fn apply_status<S: Serialize>(&self, status: &S) -> kube::Result<bool> {
         let wanted = write_value(status).map_err(kube::Error::SerdeError)?;
         let shown = shown(&*self.object).map_err(kube::Error::SerdeError)?;
         let shown = own(shown, &wanted);
@@ -50,7 +52,7 @@ impl<K: Cached + Serialize> Handle<K> {
         let params = PatchParams::apply(self.hand.name).force();
         let received = self
             .hand
-            .apply_status(&*self.object, self.version(), &wanted, &params)
+            .write_status(&*self.object, self.version(), &wanted, &params)
             .await?;
         let version = received.resource_version();
         if version == self.object.resource_version() && is_first {
@@ -61,14 +63,19 @@ impl<K: Cached + Serialize> Handle<K> {
         }
         *lock(&self.written) = version;
         self.hand.cache.wrote(received);
-        tracing::info!("status written");
+        let fields = diff::fields(
+            &json!({ "status": shown }),
+            &json!({ "status": wanted }),
+            false,
+        );
+        tracing::info!(fields = paths(&fields), "status written");
         Ok(true)
     }
 }
 
 impl<K: Cached> Hand<K> {
     /// Applies `status` to this version of the object.
-    pub(crate) async fn apply_status(
+    pub(crate) async fn write_status(
         &self,
         object: &K,
         version: Option<String>,

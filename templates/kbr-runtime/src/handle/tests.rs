@@ -7,6 +7,7 @@ use std::collections::VecDeque;
 
 use http::{Method, Request, Response};
 use k8s_openapi::api::core::v1::{ConfigMap, Pod, Secret};
+use kube::api::{ApiResource, DynamicObject};
 use kube::client::Body;
 use kube::runtime::watcher::Event as WatchEvent;
 use prometheus_client::metrics::counter::Counter;
@@ -58,7 +59,7 @@ pub(crate) fn hand<K: Cached>(cache: Cache<K>, client: Client) -> Hand<K> {
         clock: Clock::system(),
         server: ApiServer::new(kube::Config::new("http://127.0.0.1:1".parse().unwrap())),
         cache,
-        caches: HashMap::new(),
+        caches: Declared::default(),
         pods: Vec::new(),
         applied: Arc::default(),
         statuses: Arc::default(),
@@ -98,8 +99,8 @@ impl World {
         let (cache, maps) = (empty::<Secret>(), empty::<ConfigMap>());
         list(&cache, &[owner()]);
         list(&maps, known);
-        let mut caches: HashMap<TypeId, Box<dyn Any + Send + Sync>> = HashMap::new();
-        caches.insert(TypeId::of::<ConfigMap>(), Box::new(maps.clone()));
+        let mut caches = Declared::default();
+        caches.add(maps.clone(), true);
         let hand = Hand {
             caches,
             ..hand(cache, client)
@@ -128,11 +129,7 @@ impl World {
     /// Who wants the name of the ConfigMap, now that it is free.
     pub(super) fn wanting(&self) -> usize {
         let name = Arc::new(Key::new(Some("here".to_owned()), "map".to_owned()));
-        let freed = self
-            .handle
-            .hand
-            .names
-            .freed(TypeId::of::<ConfigMap>(), &name);
+        let freed = self.handle.hand.names.freed("configmaps", &name);
         freed.len()
     }
 }
@@ -148,8 +145,11 @@ async fn reading_sends_no_request() {
     let owned = world.handle.owned::<ConfigMap>().unwrap();
     assert_eq!(owned.len(), 1);
     assert_eq!(*owned[0], stored("a", 4));
-    assert_eq!(*world.handle.get::<ConfigMap>("foreign").unwrap(), foreign);
-    assert!(world.handle.get::<ConfigMap>("missing").is_none());
+    assert_eq!(
+        *world.handle.get::<ConfigMap>("foreign").unwrap().unwrap(),
+        foreign
+    );
+    assert!(world.handle.get::<ConfigMap>("missing").unwrap().is_none());
     assert_eq!(world.handle.metadata.name.as_deref(), Some("owner"));
 }
 
@@ -160,24 +160,93 @@ async fn an_object_is_parsed_once_for_each_reconcile_and_version() {
     let first = owned();
     // `DECODED` also counts what other tests parse meanwhile.
     assert!(Arc::ptr_eq(&first, &owned()));
-    assert!(Arc::ptr_eq(&first, &world.handle.get("map").unwrap()));
+    assert!(Arc::ptr_eq(
+        &first,
+        &world.handle.get("map").unwrap().unwrap()
+    ));
 
     let changed = received(&stored("b", 5));
     world.maps.take(WatchEvent::Apply(changed));
     assert_eq!(*owned(), stored("b", 5));
 }
 
-#[test]
-fn a_cache_that_the_controller_does_not_have_is_named() {
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .build()
-        .unwrap();
-    let _entered = runtime.enter();
+#[tokio::test]
+async fn what_a_controller_has_not_declared_is_an_error_that_says_what_to_add() {
     let world = World::new(&[], []);
-    let read = std::panic::AssertUnwindSafe(|| world.handle.owned::<Pod>());
-    let payload = std::panic::catch_unwind(read).unwrap_err();
-    let message = crate::logging::panic_message(&*payload);
-    assert!(message.contains("pod::Pod"), "{message}");
+    let handle = &world.handle;
+    let pod = Pod {
+        metadata: stored("a", 1).metadata,
+        ..Pod::default()
+    };
+    let errors = [
+        handle.get::<Pod>("a").unwrap_err(),
+        handle.owned::<Pod>().unwrap_err(),
+        handle.prune::<Pod>(&[]).await.unwrap_err(),
+        handle.pods().unwrap_err(),
+        handle.apply(&pod).await.unwrap_err(),
+        handle.create(&pod).await.unwrap_err(),
+        handle.delete_owned(&pod).await.unwrap_err(),
+        // Its own kind is declared, for reading.
+        handle.apply(&owner()).await.unwrap_err(),
+        handle
+            .using(&empty::<ConfigMap>())
+            .get::<ConfigMap>("a")
+            .unwrap_err(),
+    ];
+    for error in errors {
+        let OwnedError::Undeclared(message) = &error else {
+            panic!("{error}");
+        };
+        assert!(message.contains("`Controller::"), "{message}");
+    }
+    assert_eq!(world.methods(), [Method::GET; 0]);
+}
+
+#[tokio::test]
+async fn of_several_caches_of_one_type_a_reconcile_chooses_one() {
+    let world = World::new(&[], []);
+    let kinds = [
+        ApiResource::erase::<ConfigMap>(&()),
+        ApiResource::erase::<Pod>(&()),
+    ];
+    let caches = kinds.each_ref().map(|kind| {
+        let cache = Cache::<DynamicObject>::new(None, kind.clone());
+        cache.keep(|_| true);
+        let mut object = DynamicObject::new(&kind.plural, kind).within("here");
+        object.metadata.owner_references = stored("a", 1).metadata.owner_references;
+        list(&cache, &[object]);
+        cache
+    });
+    let (secrets, mut declared) = (empty::<Secret>(), Declared::default());
+    for cache in &caches {
+        declared.add(cache.clone(), true);
+    }
+    declared.add(secrets.clone(), false);
+    let hand = Hand {
+        caches: declared,
+        ..hand(secrets, world.handle.client())
+    };
+    let handle = Handle::new(Arc::new(owner()), Arc::new(hand));
+    let error = handle.owned::<DynamicObject>().unwrap_err().to_string();
+    assert!(
+        error.contains("2 caches") && error.contains("`Handle::using`"),
+        "{error}"
+    );
+    for (cache, kind) in caches.iter().zip(&kinds) {
+        let owned = handle.using(cache).owned::<DynamicObject>().unwrap();
+        assert_eq!(owned.len(), 1);
+        assert_eq!(owned[0].metadata.name.as_deref(), Some(&*kind.plural));
+    }
+}
+
+#[tokio::test]
+async fn an_object_that_somebody_else_controls_is_not_deleted() {
+    let mut foreign = stored("a", 4);
+    foreign.metadata.owner_references = None;
+    let world = World::new(&[foreign.clone()], []);
+    let refused = world.handle.delete_owned(&foreign).await;
+    assert!(matches!(refused, Err(OwnedError::NameTaken { .. })));
+    assert_eq!(world.methods(), [Method::GET; 0]);
 }
 
 #[tokio::test]
@@ -221,7 +290,7 @@ async fn only_what_is_gone_no_longer_shows() {
         let mut answer = status(code, reason);
         answer["details"] = json!({ "kind": kind, "name": name });
         let world = World::new(&[stored("a", 4)], [answer]);
-        let deleted = world.handle.delete(&stored("a", 4)).await;
+        let deleted = world.handle.delete_owned(&stored("a", 4)).await;
         assert_eq!(deleted.is_ok(), is_gone, "{code} {kind} {name}");
         let shown = world.handle.owned::<ConfigMap>().unwrap();
         assert_eq!(shown.is_empty(), is_gone, "{code} {kind} {name}");
@@ -244,7 +313,7 @@ async fn what_does_not_go_yet_is_still_owned_however_often_it_is_deleted() {
         }
         let world = World::new(&[stored("a", 4)], [left.clone(), left.clone()]);
         for _ in 0..2 {
-            world.handle.delete(&stored("a", 4)).await.unwrap();
+            world.handle.delete_owned(&stored("a", 4)).await.unwrap();
             let owned = world.handle.owned::<ConfigMap>().unwrap();
             assert_eq!(owned.len(), 1, "{held}");
             assert!(owned[0].metadata.deletion_timestamp.is_some());
@@ -257,7 +326,7 @@ async fn what_does_not_go_yet_is_still_owned_however_often_it_is_deleted() {
     gone["metadata"]["deletionTimestamp"] = time;
     gone["metadata"]["deletionGracePeriodSeconds"] = json!(0);
     let world = World::new(&[stored("a", 4)], [gone]);
-    world.handle.delete(&stored("a", 4)).await.unwrap();
+    world.handle.delete_owned(&stored("a", 4)).await.unwrap();
     assert!(world.handle.owned::<ConfigMap>().unwrap().is_empty());
 }
 
@@ -275,7 +344,7 @@ async fn what_follows_a_patch_of_the_object_builds_on_it() {
     }
     world
         .handle
-        .status(&json!({ "phase": "Ready" }))
+        .apply_status(&json!({ "phase": "Ready" }))
         .await
         .unwrap();
 
@@ -312,7 +381,7 @@ async fn what_is_wanted_or_already_deleted_is_kept() {
     deleted.metadata.deletion_timestamp = Some(time);
     let world = World::new(&[stored("a", 4), deleted], []);
 
-    let kept = world.handle.prune(&[Arc::new(stored("a", 4))]).await;
+    let kept = world.handle.prune(&[Arc::new(stored("a", 4)).into()]).await;
 
     assert!(kept.unwrap().is_empty());
 }

@@ -109,7 +109,6 @@ fn the_series_are_those_of_controller_runtime_and_exist_from_the_start() {
         r#"controller_runtime_webhook_requests_total{webhook="/mutate",code="200"}"#,
         r#"controller_runtime_webhook_requests_total{webhook="/mutate",code="500"}"#,
         r#"kbr_decoded_objects_total"#,
-        r#"kbr_dropped_events_total"#,
         r#"kbr_failing_watches{resource="jobs.batch"}"#,
         r#"kbr_restless_objects_total{controller="job"}"#,
         r#"kbr_unreadable_objects{resource="jobs.batch"}"#,

@@ -24,7 +24,7 @@ use k8s_openapi::api::batch::v1::Job;
 use k8s_openapi::api::core::v1::Pod;
 use kbr_runtime::{Action, Controller, Handle, Manager, OwnedError, Problem};
 use kube::runtime::watcher::Config;
-use kube::{Api, Resource, ResourceExt};
+use kube::{Resource, ResourceExt};
 
 use decision::{Run, decide};
 use jobs::Jobs;
@@ -122,8 +122,7 @@ pub fn register(manager: &mut Manager) {
     let jobs = manager.all::<Job>();
     // The caches of Jobs and pods leave out what is large and never read.
     jobs.slim(|job| job.spec = None);
-    let pods = Api::<Pod>::all(manager.client());
-    let pods = manager.cache(pods, Config::default().labels(jobs::CRONJOB));
+    let pods = manager.cache::<Pod>(None, Config::default().labels(jobs::CRONJOB));
     pods.slim(|pod| pod.spec = None);
     let controller = Controller::new(manager.all::<Object>())
         .owns(jobs)
@@ -178,7 +177,7 @@ async fn reconcile(object: Handle<Object>) -> Result<Action, Error> {
         tracing::warn!("lastScheduleTime is in the future: a clock was ahead, runs count from now");
     }
     let mut jobs = Jobs::from(object.owned::<Job>()?);
-    jobs.problem = Problem::of_pods(&object.pods());
+    jobs.problem = Problem::of_pods(&object.pods()?);
     let status = status::of(&object, &jobs, &outcome, now);
     report(&object, &status, &outcome, &jobs).await?;
     outcome.job?;
@@ -234,7 +233,7 @@ async fn may_start(object: &Handle<Object>, at: Timestamp) -> Result<bool, Error
 
 /// Deletes a Job; its pods are deleted after it.
 async fn delete(object: &Handle<Object>, job: &Job) -> Result<(), Error> {
-    object.delete(job).await?;
+    object.delete_owned(job).await?;
     tracing::info!(job = job.name_any(), "deleted");
     Ok(())
 }
@@ -250,7 +249,7 @@ async fn report(
     for event in events::of_run(outcome) {
         object.publish(event);
     }
-    object.status(status).await.map_err(Error::Status)?;
+    object.apply_status(status).await.map_err(Error::Status)?;
     // Only now: a change that could not be written is still new at the next attempt.
     for event in events::of_changes(object, status, jobs) {
         object.publish(event);

@@ -416,7 +416,7 @@ async fn reconcile(
     wanted.data = text.map(|text| [("text".to_owned(), text)].into());
     let applied = secret.apply(&wanted).await;
     // Its errors are those of requests, after which nothing is wrong.
-    let written = secret.status(&json!({ "text": wanted.data })).await;
+    let written = secret.apply_status(&json!({ "text": wanted.data })).await;
     trace(|| {
         format!(
             "{name}, status: {:?}",

@@ -6,10 +6,12 @@
 use http::Method;
 use k8s_openapi::api::core::v1::{ConfigMap, Pod, PodStatus};
 use kube::runtime::watcher::Event;
+use tracing_subscriber::EnvFilter;
 
 use super::*;
 use crate::cache::tests::received;
 use crate::handle::tests::{World, owner, status, stored, wanted};
+use crate::logging::tests::logged;
 
 fn conflict() -> Value {
     status(409, "Conflict")
@@ -281,4 +283,69 @@ fn other_owners_are_kept_beside_the_controller() {
     let uids: Vec<_> = owners.iter().map(|owner| &owner["uid"]).collect();
     assert_eq!(uids, ["other-1", "owner-1"]);
     assert_eq!(owners[1]["controller"], true);
+}
+
+/// A Deployment that is created and corrected leaves one line each; what changes nothing leaves none.
+#[test]
+fn the_log_says_what_was_done_and_to_which_fields() {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .build()
+        .unwrap();
+    let mut outcomes = Vec::new();
+    let lines = logged(EnvFilter::new("debug"), || {
+        runtime.block_on(async {
+            let answers = [stored("a", 7), stored("b", 9), stored("b", 11)];
+            let mut answers: Vec<_> = answers.iter().map(|answer| json!(answer)).collect();
+            answers.push(json!({ "kind": "Status", "status": "Success", "code": 200 }));
+            let world = World::new(&[], answers);
+            let mut apply = async |text: &str| {
+                let applied = world.handle.apply(&wanted(text)).await.unwrap();
+                outcomes.push(applied.outcome);
+            };
+            apply("a").await;
+            apply("a").await;
+            apply("b").await;
+            // Somebody adds a field that the next apply removes again.
+            let mut other = stored("b", 9);
+            other.metadata.labels = Some([("by".to_owned(), "hand".to_owned())].into());
+            other.metadata.resource_version = Some("10".to_owned());
+            world.maps.take(Event::Apply(received(&other)));
+            apply("b").await;
+            world.handle.delete_owned(&stored("b", 11)).await.unwrap();
+        });
+    });
+    let outcome = [
+        Outcome::Created,
+        Outcome::Unchanged,
+        Outcome::Changed,
+        Outcome::Changed,
+    ];
+    assert_eq!(outcomes, outcome);
+    let told = |line: &Value| {
+        assert_eq!(
+            (&line["resource"], &line["name"]),
+            (&json!("configmaps"), &json!("map"))
+        );
+        format!("{} {}", line["message"], line["fields"])
+    };
+    let told: Vec<_> = lines
+        .iter()
+        .filter(|line| line["level"] == "INFO")
+        .map(told)
+        .collect();
+    let expected = [
+        r#""created" null"#,
+        r#""changed" "data.text""#,
+        r#""changed" "metadata.labels.by""#,
+        r#""deleted" null"#,
+    ];
+    assert_eq!(told, expected);
+}
+
+/// The API server gives a PersistentVolumeClaim another version for an apply that changes nothing.
+#[tokio::test]
+async fn an_object_with_another_version_and_the_same_contents_is_unchanged() {
+    let world = World::new(&[stored("a", 7)], [json!(stored("a", 8))]);
+    let applied = world.handle.apply(&wanted("a")).await.unwrap();
+    assert_eq!(applied.outcome, Outcome::Unchanged);
 }
