@@ -23,9 +23,8 @@ use jiff::{SignedDuration, Timestamp};
 use k8s_openapi::api::batch::v1::Job;
 use k8s_openapi::api::core::v1::Pod;
 use kbr_runtime::{Action, Controller, Handle, Manager, OwnedError, Problem};
-use kube::runtime::events::{Event, Recorder};
 use kube::runtime::watcher::Config;
-use kube::{Api, Resource, ResourceExt};
+use kube::{Resource, ResourceExt};
 
 use decision::{Run, decide};
 use jobs::Jobs;
@@ -89,7 +88,11 @@ impl Error {
 
     /// Whether nothing can be created because the namespace of the CronJob is being deleted.
     fn is_end_of_namespace(&self) -> bool {
-        self.reason().is_some_and(is_end_of_namespace)
+        let Some(kube::Error::Api(status)) = self.reason() else {
+            return false;
+        };
+        let mut causes = status.details.iter().flat_map(|details| &details.causes);
+        causes.any(|cause| cause.reason == "NamespaceTerminating")
     }
 
     fn reason(&self) -> Option<&kube::Error> {
@@ -109,15 +112,6 @@ fn message(error: &kube::Error) -> String {
     root.to_string()
 }
 
-/// Whether the API server rejected a create because the namespace is being deleted.
-fn is_end_of_namespace(error: &kube::Error) -> bool {
-    let kube::Error::Api(status) = error else {
-        return false;
-    };
-    let mut causes = status.details.iter().flat_map(|details| &details.causes);
-    causes.any(|cause| cause.reason == "NamespaceTerminating")
-}
-
 /// Whether the API server rejected a create because it has an object of that name.
 fn is_already_exists(error: &kube::Error) -> bool {
     matches!(error, kube::Error::Api(status) if status.is_already_exists())
@@ -128,8 +122,7 @@ pub fn register(manager: &mut Manager) {
     let jobs = manager.all::<Job>();
     // The caches of Jobs and pods leave out what is large and never read.
     jobs.slim(|job| job.spec = None);
-    let pods = Api::<Pod>::all(manager.client());
-    let pods = manager.cache(pods, Config::default().labels(jobs::CRONJOB));
+    let pods = manager.cache::<Pod>(None, Config::default().labels(jobs::CRONJOB));
     pods.slim(|pod| pod.spec = None);
     let controller = Controller::new(manager.all::<Object>())
         .owns(jobs)
@@ -144,7 +137,7 @@ pub fn register(manager: &mut Manager) {
 // +kbr:rbac:groups=batch.tutorial.kubebuilder.io,resources=cronjobs/finalizers,verbs=update
 // +kbr:rbac:groups=batch,resources=jobs,verbs=list;watch;create;delete
 // +kbr:rbac:groups="",resources=pods,verbs=list;watch
-// +kbr:rbac:groups=events.k8s.io,resources=events,verbs=create
+// +kbr:rbac:groups=events.k8s.io,resources=events,verbs=create;patch
 
 /// Starts the run that is due, deletes surplus Jobs, and reports both in the status.
 ///
@@ -184,7 +177,7 @@ async fn reconcile(object: Handle<Object>) -> Result<Action, Error> {
         tracing::warn!("lastScheduleTime is in the future: a clock was ahead, runs count from now");
     }
     let mut jobs = Jobs::from(object.owned::<Job>()?);
-    jobs.problem = Problem::of_pods(&object.pods());
+    jobs.problem = Problem::of_pods(&object.pods()?);
     let status = status::of(&object, &jobs, &outcome, now);
     report(&object, &status, &outcome, &jobs).await?;
     outcome.job?;
@@ -240,7 +233,7 @@ async fn may_start(object: &Handle<Object>, at: Timestamp) -> Result<bool, Error
 
 /// Deletes a Job; its pods are deleted after it.
 async fn delete(object: &Handle<Object>, job: &Job) -> Result<(), Error> {
-    object.delete(job).await?;
+    object.delete_owned(job).await?;
     tracing::info!(job = job.name_any(), "deleted");
     Ok(())
 }
@@ -252,28 +245,14 @@ async fn report(
     outcome: &Outcome,
     jobs: &Jobs,
 ) -> Result<(), Error> {
-    let run = events::of_run(outcome);
-    // At the same time: the Job exists, whether or not the status can be written.
-    let (written, ()) = tokio::join!(object.status(status), publish(object, &run));
-    written.map_err(Error::Status)?;
-    // Only now: a change that could not be written is still new at the next attempt.
-    publish(object, &events::of_changes(object, status, jobs)).await;
-    Ok(())
-}
-
-/// Publishes `events` about `object`. A failure is only logged: nothing depends on events.
-async fn publish(object: &Handle<Object>, events: &[Event]) {
-    for event in events {
-        // A new recorder each time: a shared one would count a new note as a repetition of the
-        // first, and what the status already says is not reported again anyway.
-        let recorder = Recorder::new(object.client(), NAME.into());
-        match recorder.publish(event, &object.object_ref(&())).await {
-            Ok(()) => {}
-            Err(error) if is_end_of_namespace(&error) => return,
-            Err(error) => {
-                let error = message(&error);
-                tracing::warn!(error, reason = event.reason, "event not published");
-            }
-        }
+    // First: the Job exists, whether or not the status can be written.
+    for event in events::of_run(outcome) {
+        object.publish(event);
     }
+    object.apply_status(status).await.map_err(Error::Status)?;
+    // Only now: a change that could not be written is still new at the next attempt.
+    for event in events::of_changes(object, status, jobs) {
+        object.publish(event);
+    }
+    Ok(())
 }

@@ -14,7 +14,7 @@ use k8s_openapi::api::core::v1::Pod;
 use kbr_runtime::{Action, Controller, Handle, Manager, OwnedError, Problem};
 use kube::runtime::events::EventType;
 use kube::runtime::watcher::Config;
-use kube::{Api, ResourceExt};
+use kube::ResourceExt;
 
 use status::Outcome;
 
@@ -35,8 +35,7 @@ pub enum Error {
 
 /// Adds this controller to `manager`.
 pub fn register(manager: &mut Manager) {
-    let pods = Api::<Pod>::all(manager.client());
-    let pods = manager.cache(pods, Config::default().labels(deployment::PODS));
+    let pods = manager.cache::<Pod>(None, Config::default().labels(deployment::PODS));
     // Only the rest is read.
     pods.slim(|pod| pod.spec = None);
     let controller = Controller::new(manager.all())
@@ -65,7 +64,7 @@ async fn reconcile(foo: Handle<Object>) -> Result<Action, Error> {
     }
     let outcome = match foo.apply(&deployment::of(&foo)).await {
         Ok(applied) => {
-            let problem = Problem::of_deployment(&applied, &foo.pods());
+            let problem = Problem::of_deployment(&applied, &foo.pods()?);
             for old in foo.prune(&[applied]).await? {
                 tracing::info!(deployment = old.name_any(), "deleted: the name has changed");
             }
@@ -77,13 +76,13 @@ async fn reconcile(foo: Handle<Object>) -> Result<Action, Error> {
     };
     let status = status::of(&foo, &foo.owned()?, outcome, foo.now());
     // The events follow only once the status is written: until then, they are still new at the next attempt.
-    if foo.status(&status).await? {
+    if foo.apply_status(&status).await? {
         if let Some(event) = status::event(&foo, &status) {
-            foo.publish(&event).await;
+            foo.publish(event);
         }
         if let Some(problem) = status::new_problem(&foo, &status) {
             let (reason, note) = (&problem.reason, &problem.message);
-            foo.event(EventType::Warning, reason, note).await;
+            foo.event(EventType::Warning, reason, note);
         }
     }
     Ok(Action::await_change())

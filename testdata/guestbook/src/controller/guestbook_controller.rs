@@ -77,11 +77,11 @@ async fn reconcile(object: Handle<Object>, pods: Cache<Pod>) -> Result<Action, E
     }
     let outcome = apply(&object).await?;
     let status = status::of(&object, &outcome, &pods::of(&object, &pods), object.now());
-    if object.status(&status).await.map_err(Error::Status)?
+    if object.apply_status(&status).await.map_err(Error::Status)?
         && let Some(problem) = status::new_problem(&object, &status)
     {
         let (reason, note) = (&problem.reason, &problem.message);
-        object.event(EventType::Warning, reason, note).await;
+        object.event(EventType::Warning, reason, note);
     }
     // No retry is needed: there is a watch for everything that may be missing.
     Ok(Action::await_change())

@@ -123,9 +123,9 @@ async fn counter(task: Handle<Task>, client: Client) -> Outcome {
     }
     let mut status = task.status.clone().unwrap_or_default();
     status.observed_generation = Some(status.observed_generation.unwrap_or_default() + 1);
-    task.status(&status).await?;
+    task.apply_status(&status).await?;
     create_once(&task, &client).await?;
-    task.status(&reported(&task, status)).await?;
+    task.apply_status(&reported(&task, status)).await?;
     Ok(Action::await_change())
 }
 
@@ -303,7 +303,7 @@ async fn set_finalizers(task: &Task, client: &Client, names: &[&str]) -> Outcome
 /// Reports in the status that the ConfigMap exists.
 async fn report(task: &Handle<Task>) -> Outcome {
     let status = task.status.clone().unwrap_or_default();
-    task.status(&reported(task, status)).await?;
+    task.apply_status(&reported(task, status)).await?;
     Ok(Action::await_change())
 }
 

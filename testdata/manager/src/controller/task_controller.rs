@@ -13,7 +13,6 @@ use api::v1;
 use k8s_openapi::jiff::Timestamp;
 use kbr_runtime::conditions::{self, ConditionStatus};
 use kbr_runtime::{Action, Controller, Handle, Manager, Retry};
-use kube::Api;
 use kube::runtime::watcher;
 
 /// The kind that this controller reconciles.
@@ -47,13 +46,10 @@ pub enum Error {
 
 /// Adds this controller to `manager`.
 pub fn register(manager: &mut Manager) {
-    let objects = match std::env::var(NAMESPACE) {
-        Ok(namespace) => Api::<Object>::namespaced(manager.client(), &namespace),
-        Err(_) => Api::all(manager.client()),
-    };
+    let namespace = std::env::var(NAMESPACE).ok();
     let config = watcher::Config::default().timeout(WATCH_SECONDS);
-    let controller =
-        Controller::new(manager.cache(objects, config)).pausable("probe.example.com/paused");
+    let objects = manager.cache::<Object>(namespace.as_deref(), config);
+    let controller = Controller::new(objects).pausable("probe.example.com/paused");
     manager.add(NAME, controller, reconcile);
     add_others(manager);
 }
@@ -108,7 +104,7 @@ async fn reconcile(object: Handle<Object>) -> Result<Action, Error> {
             tracing::info!("work begins");
             tokio::time::sleep(Duration::from_millis(millis.into())).await;
         }
-        if object.status(&status).await.map_err(Error::Status)? {
+        if object.apply_status(&status).await.map_err(Error::Status)? {
             tracing::info!("status written");
         }
     }

@@ -48,6 +48,7 @@ const NAMES: [&str; 37] = [
     "kbr_api_server_warnings_total",
     r#"kbr_cache_panics_total{resource="tasks.probe.example.com"}"#,
     r#"kbr_decoded_objects_total"#,
+    r#"kbr_dropped_events_total"#,
     r#"kbr_failing_watches{resource="tasks.probe.example.com"}"#,
     r#"kbr_restless_objects_total{controller="task"}"#,
     r#"kbr_unreadable_objects{resource="tasks.probe.example.com"}"#,

@@ -86,8 +86,7 @@ async fn a_function_of_a_controller_that_panics_for_one_object_affects_no_other_
         flags.metrics_bind_address = address.parse().unwrap();
         flags.metrics_secure = false;
     });
-    let maps = Api::<ConfigMap>::namespaced(manager.client(), &namespace);
-    let maps = manager.cache(maps, Config::default());
+    let maps = manager.cache::<ConfigMap>(Some(&namespace), Config::default());
     maps.index("name", |map| {
         panic_if("index", map);
         vec![map.name_any()]

@@ -157,9 +157,9 @@ where
     let api = Api::<K>::namespaced(servers().admin(), &namespace);
     let mut manager = manager(servers()).await;
     let stop = manager.stop_token();
-    let objects = Api::<K>::namespaced(manager.client(), &namespace);
     let config = Config::default().labels("test=pause");
-    let controller = Controller::new(manager.cache(objects, config)).pausable(ANNOTATION);
+    let objects = manager.cache::<K>(Some(&namespace), config);
+    let controller = Controller::new(objects).pausable(ANNOTATION);
     let seen = Arc::new(Mutex::new(Vec::new()));
     let noted = seen.clone();
     let reconcile = move |object: Handle<K>| {

@@ -53,8 +53,8 @@ async fn new_objects_do_not_wait_for_all_old_ones_and_neither_starve() {
     });
     let mut manager = manager(servers()).await;
     let stop = manager.stop_token();
-    let objects = Api::<ConfigMap>::namespaced(manager.client(), &namespace);
-    let cache = manager.cache(objects, Config::default().labels("test=queue"));
+    let config = Config::default().labels("test=queue");
+    let cache = manager.cache::<ConfigMap>(Some(&namespace), config);
     let shared = context.clone();
     let reconcile = move |object: Handle<ConfigMap>| {
         let context = shared.clone();

@@ -89,7 +89,7 @@ async fn only_objects_that_refer_to_a_secret_are_reconciled_when_it_changes() {
     let stop = manager.stop_token();
     let client = manager.client();
     let config = Config::default().labels(&format!("test={here}"));
-    let objects = manager.cache(Api::<ConfigMap>::all(client.clone()), config);
+    let objects = manager.cache::<ConfigMap>(None, config);
     let secrets = manager.metadata::<Secret>();
     let controller = Controller::new(objects).references(secrets, references);
     let counted = counts.clone();

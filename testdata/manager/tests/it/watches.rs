@@ -72,8 +72,8 @@ async fn a_child_deleted_while_its_watch_was_cut_triggers_its_owner_by_the_next_
     let faults = FaultProxy::start(servers()).unwrap();
     let mut manager = manager_of(faults.config(servers().admin_config()), |_| {});
     // The objects that are written so that versions are compacted are not its own.
-    let owners = Api::<ConfigMap>::namespaced(manager.client(), &namespace);
-    let owners = manager.cache(owners, Config::default().labels("test=owner"));
+    let owners = Config::default().labels("test=owner");
+    let owners = manager.cache::<ConfigMap>(Some(&namespace), owners);
     let controller = Controller::new(owners).owns(manager.namespaced::<Secret>(&namespace));
     let count = Arc::new(AtomicUsize::new(0));
     let counted = count.clone();

@@ -123,7 +123,7 @@ fn refusal(error: &OwnedError) -> Option<String> {
 /// Writes the status if `state` is new, and then its event.
 async fn report(object: &Handle<Object>, state: &State) -> Result<(), Error> {
     let status = status_of(object, state, object.now());
-    if !object.status(&status).await.map_err(Error::Status)? {
+    if !object.apply_status(&status).await.map_err(Error::Status)? {
         return Ok(());
     }
     // The Pod was created before, and runs again.
@@ -137,7 +137,7 @@ async fn report(object: &Handle<Object>, state: &State) -> Result<(), Error> {
             false => EventType::Normal,
         };
         let note = state.message(&object.name_any());
-        object.event(type_, state.reason(), note).await;
+        object.event(type_, state.reason(), note);
     }
     Ok(())
 }

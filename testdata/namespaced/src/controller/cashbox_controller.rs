@@ -14,7 +14,6 @@ use std::sync::Arc;
 use api::v1;
 use k8s_openapi::api::apps::v1::Deployment;
 use kbr_runtime::{Action, Controller, Handle, Manager, OwnedError, Problem};
-use kube::Api;
 use kube::runtime::events::EventType;
 use kube::runtime::watcher::Config;
 
@@ -39,8 +38,8 @@ pub enum Error {
 /// Adds this controller to `manager`, once for each namespace that is watched.
 pub fn register(manager: &mut Manager) {
     for namespace in manager.namespaces() {
-        let pods = Api::namespaced(manager.client(), &namespace);
-        let pods = manager.cache(pods, Config::default().labels(children::PODS));
+        let pods = Config::default().labels(children::PODS);
+        let pods = manager.cache(Some(&namespace), pods);
         // A change to an owned object or to a pod triggers a reconcile.
         let controller = Controller::new(manager.namespaced(&namespace))
             .owns(manager.namespaced::<Deployment>(&namespace))
@@ -85,17 +84,17 @@ async fn apply_children(object: &Handle<Object>) -> Result<(), OwnedError> {
 
 /// Writes the status if it changed, and publishes an event about a new problem.
 async fn report(object: &Handle<Object>, problem: Option<Problem>) -> Result<(), Error> {
-    let owned = object.owned::<Deployment>()?;
+    let (owned, pods) = (object.owned::<Deployment>()?, object.pods()?);
     let deployment = owned.first().map(Arc::as_ref);
-    let problem = problem.or_else(|| Problem::of_deployment(deployment?, &object.pods()));
+    let problem = problem.or_else(|| Problem::of_deployment(deployment?, &pods));
     let new = status::of(object, deployment, problem, object.now());
     let old = object.status.as_ref().and_then(status::degraded);
-    if object.status(&new).await?
+    if object.apply_status(&new).await?
         && let Some(new) = status::degraded(&new)
         && old.is_none_or(|old| old.reason != new.reason)
     {
         let (reason, note) = (&new.reason, &new.message);
-        object.event(EventType::Warning, reason, note).await;
+        object.event(EventType::Warning, reason, note);
     }
     Ok(())
 }
@@ -105,7 +104,7 @@ async fn clean_up(object: &Handle<Object>) -> Result<(), Error> {
     // Clean up here what Kubernetes does not know about, such as a record in another system.
     // Kubernetes itself deletes what the object owns.
     let note = "The objects that it owns are deleted after it";
-    object.event(EventType::Normal, "Deleting", note).await;
+    object.event(EventType::Normal, "Deleting", note);
     Ok(())
 }
 

@@ -15,10 +15,6 @@ use super::decision::Run;
 use super::jobs::Jobs;
 use super::status::Outcome;
 
-/// How many characters of a note are kept: the API server accepts 1024 bytes, and a character may
-/// take four.
-const LONGEST_NOTE: usize = 250;
-
 /// The events for the Jobs that were deleted and created for a run.
 pub fn of_run(outcome: &Outcome) -> Vec<Event> {
     let (Run::Start { at, replaces }, Ok(Some(job))) = (&outcome.run, &outcome.job) else {
@@ -71,7 +67,7 @@ fn event(reason: &str, note: String) -> Event {
         type_: EventType::Normal,
         reason: reason.to_owned(),
         action: "Schedule".to_owned(),
-        note: Some(note.chars().take(LONGEST_NOTE).collect()),
+        note: Some(note),
         secondary: None,
     }
 }

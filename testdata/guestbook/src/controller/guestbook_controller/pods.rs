@@ -19,7 +19,7 @@ use k8s_openapi::api::core::v1::Pod;
 use kbr_runtime::{Cache, Manager};
 use kube::runtime::reflector::ObjectRef;
 use kube::runtime::watcher::Config;
-use kube::{Api, ResourceExt};
+use kube::ResourceExt;
 
 const INSTANCE: &str = "app.kubernetes.io/instance";
 const UID: &str = "webapp.my.domain/guestbook-uid";
@@ -38,7 +38,7 @@ pub fn labels(guestbook: &Guestbook) -> BTreeMap<String, String> {
 
 /// A cache of all pods of Guestbooks, without what is never read.
 pub fn cache(manager: &mut Manager) -> Cache<Pod> {
-    let pods = manager.cache(Api::all(manager.client()), Config::default().labels(UID));
+    let pods = manager.cache::<Pod>(None, Config::default().labels(UID));
     pods.index(UID, |pod| {
         link(pod).into_iter().map(|link| link.1).collect()
     });

@@ -127,12 +127,3 @@ fn each_start_is_reported_with_the_jobs_that_it_replaces() {
     // A Job that already exists was reported when it was created.
     assert_eq!(texts(&of_run(&start(Ok(None)))), Vec::<String>::new());
 }
-
-#[test]
-fn long_notes_are_cut() {
-    let outcome = bad_schedule(&"ö".repeat(10_000));
-
-    let [first, _] = reported(vec![], &outcome);
-
-    assert!(first[0].len() < 1024, "{first:?}");
-}
