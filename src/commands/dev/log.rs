@@ -23,14 +23,16 @@ pub enum Logged {
     },
 }
 
-/// What each operator says when it is replaced or writes a status. The screen shows the operators and the writes.
-const ROUTINE: [&str; 5] = [
+/// What each operator says when it is replaced. The screen shows the operators.
+const ROUTINE: [&str; 4] = [
     "leading",
     "starting",
-    "status written",
     "stopping; a second signal ends the process at once",
     "the Lease is released",
 ];
+
+/// Where the runtime logs what it writes, which the screen shows with the values.
+const WRITES: &str = "kbr_runtime::handle";
 
 /// What belongs to the line and not to its event.
 const OWN: [&str; 5] = ["timestamp", "level", "message", "target", "spans"];
@@ -75,7 +77,8 @@ impl Logged {
             }
         }
         let level = field("level").to_lowercase();
-        let is_routine = level == "info" && ROUTINE.contains(&message.as_str());
+        let is_write = field("target").starts_with(WRITES);
+        let is_routine = level == "info" && (is_write || ROUTINE.contains(&message.as_str()));
         Self::Other {
             level,
             text,
@@ -121,7 +124,7 @@ mod tests {
     }
 
     #[test]
-    fn the_start_and_the_end_of_an_operator_are_routine_unless_they_fail() {
+    fn the_start_and_the_end_of_an_operator_and_its_writes_are_routine_unless_they_fail() {
         for (line, expected) in [
             (
                 r#"{"level":"INFO","message":"leading","lease":"a/b"}"#,
@@ -132,6 +135,14 @@ mod tests {
                 false,
             ),
             (r#"{"level":"WARN","message":"leading"}"#, false),
+            (
+                r#"{"level":"INFO","message":"changed","target":"kbr_runtime::handle::apply"}"#,
+                true,
+            ),
+            (
+                r#"{"level":"INFO","message":"changed","target":"captain"}"#,
+                false,
+            ),
         ] {
             let Logged::Other { is_routine, .. } = Logged::of(line) else {
                 panic!("{line}");

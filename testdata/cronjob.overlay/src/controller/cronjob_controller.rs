@@ -24,7 +24,7 @@ use k8s_openapi::api::batch::v1::Job;
 use k8s_openapi::api::core::v1::Pod;
 use kbr_runtime::{Action, Controller, Handle, Manager, OwnedError, Problem};
 use kube::runtime::watcher::Config;
-use kube::{Resource, ResourceExt};
+use kube::ResourceExt;
 
 use decision::{Run, decide};
 use jobs::Jobs;
@@ -157,10 +157,13 @@ async fn reconcile(object: Handle<Object>) -> Result<Action, Error> {
     // 3. 4. 5. Decide which Jobs exceed the history limits, whether the CronJob is suspended, and
     // which run is due.
     let decision = decide(&object, &jobs, now);
+    let is_due = matches!(decision.run, Run::Start { .. });
+    let (surplus, next) = (decision.surplus.len(), decision.next);
+    tracing::debug!(is_due, surplus, ?next, "decided");
     for job in &decision.surplus {
         // A failed deletion does not keep the run from starting.
-        if let Err(error) = delete(&object, job).await {
-            let error = error.message();
+        if let Err(error) = object.delete_owned(job.as_ref()).await {
+            let error = Error::from(error).message();
             tracing::warn!(error, "a Job beyond the history limits stays");
         }
     }
@@ -195,13 +198,9 @@ async fn start(object: &Handle<Object>, run: &Run) -> Result<Option<Arc<Job>>, E
         return Err(Error::Stale);
     }
     for job in replaces {
-        delete(object, job).await?;
+        object.delete_owned(job.as_ref()).await?;
     }
-    let job = object.create(&jobs::new(object, *at)).await?;
-    if let Some(job) = &job {
-        tracing::info!(job = job.name_any(), "started");
-    }
-    Ok(job)
+    Ok(object.create(&jobs::new(object, *at)).await?)
 }
 
 /// Whether the run of the time `at` may start according to the API server.
@@ -229,13 +228,6 @@ async fn may_start(object: &Handle<Object>, at: Timestamp) -> Result<bool, Error
             && stored.metadata.deletion_timestamp.is_none()
             && decision::recorded(&stored) < Some(at)
     }))
-}
-
-/// Deletes a Job; its pods are deleted after it.
-async fn delete(object: &Handle<Object>, job: &Job) -> Result<(), Error> {
-    object.delete_owned(job).await?;
-    tracing::info!(job = job.name_any(), "deleted");
-    Ok(())
 }
 
 /// Writes `status` if it is new, and publishes events about what has happened.

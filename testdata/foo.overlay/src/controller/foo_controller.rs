@@ -14,7 +14,6 @@ use k8s_openapi::api::core::v1::Pod;
 use kbr_runtime::{Action, Controller, Handle, Manager, OwnedError, Problem};
 use kube::runtime::events::EventType;
 use kube::runtime::watcher::Config;
-use kube::ResourceExt;
 
 use status::Outcome;
 
@@ -65,15 +64,15 @@ async fn reconcile(foo: Handle<Object>) -> Result<Action, Error> {
     let outcome = match foo.apply(&deployment::of(&foo)).await {
         Ok(applied) => {
             let problem = Problem::of_deployment(&applied, &foo.pods()?);
-            for old in foo.prune(&[applied]).await? {
-                tracing::info!(deployment = old.name_any(), "deleted: the name has changed");
-            }
+            // A Deployment under another name is one that the spec named before.
+            foo.prune(&[applied]).await?;
             Outcome::Synced(problem)
         }
         // No retry is needed: the Foo is reconciled when that Deployment is deleted.
         Err(OwnedError::NameTaken { .. }) => Outcome::NameTaken,
         Err(error) => return Err(error.into()),
     };
+    tracing::debug!(?outcome, "decided");
     let status = status::of(&foo, &foo.owned()?, outcome, foo.now());
     // The events follow only once the status is written: until then, they are still new at the next attempt.
     if foo.apply_status(&status).await? {

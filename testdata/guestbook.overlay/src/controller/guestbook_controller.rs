@@ -99,7 +99,7 @@ async fn apply(object: &Handle<Object>) -> Result<Outcome, Error> {
         return Ok(Outcome::ConfigMapMissing);
     };
     match object.apply(&deployment::of(object, &config_map)).await {
-        Ok(deployment) => Ok(Outcome::Applied(deployment)),
+        Ok(applied) => Ok(Outcome::Applied(applied.object)),
         // The object is reconciled when the name becomes free.
         Err(OwnedError::NameTaken { .. }) => Ok(Outcome::NameTaken),
         Err(error) => Err(error.into()),

@@ -65,6 +65,7 @@ async fn reconcile(object: Handle<Object>) -> Result<Action, Error> {
         next = machine::next(phase, create(&object).await?);
     }
     if let Next::Report(state) = next {
+        tracing::debug!(?state, "decided");
         report(&object, &state).await?;
     }
     Ok(Action::await_change())
@@ -92,10 +93,7 @@ fn observe(object: &Handle<Object>) -> Result<Seen, OwnedError> {
 /// Creates the Pod. Returns what has the name then.
 async fn create(object: &Handle<Object>) -> Result<Seen, Error> {
     match object.create(&pod_of(object)).await {
-        Ok(Some(pod)) => {
-            tracing::info!(pod = pod.name_any(), "created");
-            Ok(machine::seen(&pod))
-        }
+        Ok(Some(pod)) => Ok(machine::seen(&pod)),
         // It was created after it was looked for.
         Ok(None) => Ok(observe(object)?),
         Err(OwnedError::NameTaken { .. }) => Ok(Seen::NotOurs),

@@ -28,6 +28,7 @@ const NAME_TAKEN: &str = "ErrResourceExists";
 const CONDITIONS: [&str; 2] = [SYNCED, DEGRADED];
 
 /// How a reconcile went.
+#[derive(Debug)]
 pub enum Outcome {
     /// The Deployment is in its desired state; and what keeps its pods from running, if anything.
     Synced(Option<Problem>),
