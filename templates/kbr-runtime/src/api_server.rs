@@ -29,12 +29,15 @@ use k8s_openapi::jiff::fmt::rfc2822;
 use k8s_openapi::jiff::{SignedDuration, Timestamp};
 use kube::client::{AuthError, Body, ClientBuilder, DynBody};
 use kube::{Client, Config};
+use tokio::runtime::Handle;
 use tokio::sync::watch;
+use tokio::task::JoinSet;
 use tokio::time::{Instant, sleep, sleep_until, timeout};
 use tokio_util::sync::CancellationToken;
 use tower::layer::layer_fn;
 use tower::util::BoxService;
 use tower::{BoxError, Service};
+use tracing::instrument::WithSubscriber;
 
 use crate::cache::lock;
 use crate::chain::chain;
@@ -142,17 +145,20 @@ impl ApiServer {
         }))
     }
 
-    /// Returns a client with its own connections, whose requests have deadlines.
+    /// Returns a client with its own connections, whose requests have deadlines. Its connections are served by the runtime
+    /// of the caller.
     ///
     /// # Errors
     ///
     /// When the configuration is not usable.
     pub(crate) fn client(&self) -> kube::Result<Client> {
         let builder = ClientBuilder::try_from(self.0.config.clone())?;
+        let threads = Handle::current();
         let requests = layer_fn(|connections| Requests {
             server: self.clone(),
             generation: self.lock().generation,
             connections,
+            threads: threads.clone(),
         });
         let client = builder.with_layer(&requests).build();
         Ok(match self.plan() {
@@ -350,13 +356,20 @@ impl ApiServer {
     }
 }
 
+/// Marks the requests of the manager's caches. Other watches are read when their owner wants to, and dropped at any time,
+/// which says nothing about their connection.
+#[derive(Clone, Copy)]
+pub(crate) struct OwnWatch;
+
 /// The kind of response that a request expects, which decides its deadline.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 enum Kind {
     /// A response that ends by itself.
     Answer,
-    /// A watch that ends after this time.
+    /// A watch of a cache that ends after this time.
     Watch(Duration),
+    /// Somebody else's watch.
+    OtherWatch,
     /// A watch without end, a container log that is followed, or a connection into a container.
     Endless,
 }
@@ -364,6 +377,9 @@ enum Kind {
 impl Kind {
     fn of<B>(request: &Request<B>) -> Self {
         let is_set = |name| matches!(parameter(request, name), Some("true" | "1"));
+        if is_set("watch") && request.extensions().get::<OwnWatch>().is_none() {
+            return Self::OtherWatch;
+        }
         if is_set("watch") {
             let seconds = parameter(request, "timeoutSeconds");
             return match seconds.and_then(|seconds| seconds.parse().ok()) {
@@ -380,7 +396,7 @@ impl Kind {
     /// How long the response may take to begin, if other requests may take as long as `deadline`.
     fn time_to_answer(self, deadline: Duration) -> Duration {
         match self {
-            Self::Watch(_) => deadline.min(WATCH_BEGINS),
+            Self::Watch(_) | Self::OtherWatch => deadline.min(WATCH_BEGINS),
             Self::Answer | Self::Endless => deadline,
         }
     }
@@ -409,6 +425,9 @@ struct Requests {
     /// The generation of `connections`.
     generation: u64,
     connections: Connections,
+    /// Where connections are served. The caller's thread may be blocked by a reconcile, which would hold all requests over
+    /// a connection that is served there.
+    threads: Handle,
 }
 
 impl Requests {
@@ -446,11 +465,18 @@ impl Service<Request<Body>> for Requests {
         let method = metrics::method(request.method());
         // Nothing happens between the check and the call.
         let answer = server.pass().map(|()| self.connections.call(request));
+        let threads = self.threads.clone();
         Box::pin(async move {
-            let answer = answer?;
+            // Dropped, it is aborted.
+            let mut task = JoinSet::new();
+            task.spawn_on(answer?.with_current_subscriber(), &threads);
+            let answered = async {
+                let answer = task.join_next().await;
+                answer.unwrap_or_else(|| Ok(Err("no request was sent".into())))?
+            };
             let answer = tokio::select! {
                 biased;
-                answer = answer => {
+                answer = answered => {
                     match &answer {
                         Ok(response) if is_from_gateway(response) => {
                             server.failed(&Gateway(response.status()));

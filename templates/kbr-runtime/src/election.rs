@@ -127,12 +127,18 @@ impl Settings {
             return Err(wrong("--leader-elect-retry-period", problem));
         }
         if this.renew_deadline <= this.retry_period.mul_f64(JITTER) {
-            let problem = "must be longer than 1.2 times `--leader-elect-retry-period`";
-            return Err(wrong("--leader-elect-renew-deadline", problem));
+            let problem = format!(
+                "is {:?}, and must be longer than 1.2 times `--leader-elect-retry-period`, which is {:?}",
+                this.renew_deadline, this.retry_period
+            );
+            return Err(wrong("--leader-elect-renew-deadline", &problem));
         }
         if this.lease_duration <= this.renew_deadline {
-            let problem = "must be longer than `--leader-elect-renew-deadline`";
-            return Err(wrong("--leader-elect-lease-duration", problem));
+            let problem = format!(
+                "is {:?}, and must be longer than `--leader-elect-renew-deadline`, which is {:?}",
+                this.lease_duration, this.renew_deadline
+            );
+            return Err(wrong("--leader-elect-lease-duration", &problem));
         }
         Ok(Some(this))
     }

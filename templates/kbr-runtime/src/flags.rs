@@ -163,7 +163,7 @@ pub struct Flags {
     pub webhook_host: String,
 
     /// Port that webhooks are served on.
-    #[arg(long, value_name = "PORT", default_value_t = 9443)]
+    #[arg(long, value_name = "PORT", default_value_t = 9443, value_parser = clap::value_parser!(u16).range(1..))]
     pub webhook_port: u16,
 
     /// File with the certificates of authorities, in PEM: webhooks answer only clients with a certificate of one of

@@ -22,14 +22,14 @@ use futures::{Stream, StreamExt};
 use http::header::RETRY_AFTER;
 use http::{Request, Response};
 use kube::client::Body;
-use kube::runtime::watcher::{self, Event, watcher};
+use kube::runtime::watcher::{self, Event, ListSemantic, watcher};
 use kube::{Client, Resource};
 use prometheus_client::metrics::counter::Counter;
 use tokio::task::JoinSet;
 use tokio::time::{Instant, sleep};
 use tower::service_fn;
 
-use crate::api_server::{ApiServer, WATCH_SECONDS, pause};
+use crate::api_server::{ApiServer, OwnWatch, WATCH_SECONDS, pause};
 use crate::cache::{Cached, Received, Source, lock};
 use crate::chain::chain;
 use crate::client::{api, parameter};
@@ -234,6 +234,8 @@ fn watching(
     let requests = service_fn(move |request: Request<Body>| {
         let (client, state, passed) = (client.clone(), state.clone(), passed.clone());
         async move {
+            let mut request = request;
+            request.extensions_mut().insert(OwnWatch);
             let is_watch = parameter(&request, "watch") == Some("true");
             let from = parameter(&request, "resourceVersion");
             let from = from.and_then(|version| version.parse().ok());
@@ -263,8 +265,10 @@ fn retry_after(response: &Response<Body>) -> Option<Duration> {
     Some(delay.min(LONGEST_RETRY_AFTER))
 }
 
-/// `config` with a timeout, which keeps the watch from staying silent for long. 0 would disable kube's own limit.
+/// `config` with a timeout, which keeps the watch from staying silent for long. 0 would disable kube's own limit. Lists
+/// are the most recent, since an older one would hide what this process has written.
 fn bounded(mut config: watcher::Config) -> watcher::Config {
+    config.list_semantic = ListSemantic::MostRecent;
     let asked = config.timeout.filter(|seconds| *seconds > 0);
     config.timeout = asked.or(Some(WATCH_SECONDS));
     config

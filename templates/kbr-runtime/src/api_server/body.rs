@@ -43,7 +43,7 @@ impl Bounded {
         let bound = match kind {
             Kind::Answer => Bound::Limit(server.clone().limit(sent, server.0.deadline).boxed()),
             Kind::Watch(length) => Bound::Watch(server.open_watch(length)),
-            Kind::Endless => Bound::None,
+            Kind::OtherWatch | Kind::Endless => Bound::None,
         };
         Self {
             server,

@@ -279,7 +279,7 @@ async fn a_watch_that_is_silent_past_its_bound_is_known_while_it_is_open() {
 
 #[test]
 fn watches_are_distinguished_from_other_requests() {
-    let kind = |uri: &str| Kind::of(&Request::get(uri).body(()).unwrap());
+    let kind = |uri: &str| Kind::of(&Request::get(uri).extension(OwnWatch).body(()).unwrap());
     let seconds = |seconds| Kind::Watch(Duration::from_secs(seconds));
     assert_eq!(kind("/api/v1/pods"), Kind::Answer);
     assert_eq!(kind("/api/v1/pods?limit=5"), Kind::Answer);
@@ -292,6 +292,52 @@ fn watches_are_distinguished_from_other_requests() {
         kind("/api/v1/namespaces/a/pods/b/log?follow=true"),
         Kind::Endless
     );
+}
+
+/// A task may hold a watch that it does not read, and drop it at any time.
+#[tokio::test]
+async fn a_watch_that_is_not_of_a_cache_says_nothing_about_the_connections() {
+    let other = Request::get("/api/v1/pods?watch=true&timeoutSeconds=45")
+        .body(Vec::new())
+        .unwrap();
+    assert_eq!(Kind::of(&other), Kind::OtherWatch);
+    let (address, _) = serve(|_, _| Some(HALF));
+    let server = of(address);
+    let watch = server
+        .client()
+        .unwrap()
+        .request_stream(other)
+        .await
+        .unwrap();
+    assert!(server.lock().watches.is_empty());
+    drop(watch);
+    assert_eq!(server.lock().generation, 0);
+}
+
+/// The connection is pooled, and the thread on which it was opened is blocked later.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_thread_that_is_blocked_holds_no_connection() {
+    let (address, _) = serve(|_, _| Some(OK));
+    let client = of(address).client().unwrap();
+    let reconciles = tokio::runtime::Builder::new_multi_thread();
+    let reconciles = { reconciles }
+        .worker_threads(1)
+        .enable_all()
+        .build()
+        .unwrap();
+    let (asked, blocked) = (client.clone(), Arc::new(AtomicUsize::new(0)));
+    let now = blocked.clone();
+    reconciles.spawn(async move {
+        ask(&asked).await.unwrap();
+        now.store(1, Ordering::SeqCst);
+        std::thread::sleep(Duration::from_secs(5));
+    });
+    while blocked.load(Ordering::SeqCst) == 0 {
+        sleep(Duration::from_millis(1)).await;
+    }
+
+    assert_eq!(ask(&client).await.unwrap(), "ok");
+    reconciles.shutdown_background();
 }
 
 /// After an interruption, a watch may begin on a connection that has gone silent.

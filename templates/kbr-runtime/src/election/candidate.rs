@@ -99,8 +99,12 @@ impl Candidate {
         self.state.send_replace(State::Leading);
         let kept = self.keep(since).await;
         self.leads.set(0);
-        self.gate.close();
-        let until = kept.map_err(State::Lost)?;
+        let until = kept.map_err(|reason| {
+            self.gate.close();
+            State::Lost(reason)
+        })?;
+        // Nothing that needs the Lease runs any more, but webhooks still answer.
+        self.gate.open();
         if !self.is_developed {
             self.release(until).await;
         }

@@ -11,7 +11,8 @@ use crate::cache::lock;
 /// Checked before each request of the controllers' client. Clones share it.
 ///
 /// It is open until this process leads, since webhooks may send requests to the API server, too. From then
-/// on it is open as long as the Lease is known to be valid, and once closed, it never opens again.
+/// on it is open as long as the Lease is known to be valid, and once that has passed, it never opens again. It is open
+/// after an orderly stop, when nothing is left that needs the Lease.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Gate(Arc<Mutex<Option<BootTime>>>);
 
@@ -23,6 +24,11 @@ impl Gate {
 
     pub(super) fn open_until(&self, until: BootTime) {
         *lock(&self.0) = Some(until);
+    }
+
+    /// Nothing needs the Lease any more.
+    pub(super) fn open(&self) {
+        *lock(&self.0) = None;
     }
 
     pub(super) fn close(&self) {

@@ -95,9 +95,15 @@ fn times_that_client_go_would_refuse_are_refused() {
     };
     assert!(Settings::of(&seconds(60, 40, 5)).is_ok());
     for (flags, flag) in [
-        (seconds(15, 10, 0), "`--leader-elect-retry-period` "),
-        (seconds(15, 12, 10), "`--leader-elect-renew-deadline` "),
-        (seconds(10, 10, 2), "`--leader-elect-lease-duration` "),
+        (seconds(15, 10, 0), "`--leader-elect-retry-period` must be"),
+        (
+            seconds(15, 12, 10),
+            "`--leader-elect-renew-deadline` is 12s, and must be longer than 1.2 times `--leader-elect-retry-period`, which is 10s",
+        ),
+        (
+            seconds(10, 10, 2),
+            "`--leader-elect-lease-duration` is 10s, and must be longer than `--leader-elect-renew-deadline`, which is 10s",
+        ),
     ] {
         let error = Settings::of(&flags).unwrap_err().to_string();
         assert!(error.starts_with(flag), "{error}");
