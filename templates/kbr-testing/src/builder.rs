@@ -177,7 +177,8 @@ impl Builder {
                 suite.leave_out(manifests);
             }
             let audited = manifests.as_ref().map(|all| all.account.user());
-            let control_plane = ControlPlane::start(assets, audited, &self.api_server).await?;
+            let control_plane =
+                ControlPlane::start(assets, audited, &self.api_server, &controllers).await?;
             // Else the requests of an installation would wait minutes for a server that has ended, on a full disk.
             control_plane.guard()?;
             let admin = control_plane.admin().await?;
@@ -197,7 +198,7 @@ impl Builder {
             }
             // The garbage collector looks for new kinds when it starts, and then only every 30 s.
             if !controllers.is_empty() {
-                env.control_plane.start_controller_manager(&controllers)?;
+                env.control_plane.start_controller_manager()?;
             }
             env.control_plane.guard()?;
             Ok(env)

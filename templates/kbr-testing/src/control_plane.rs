@@ -4,8 +4,8 @@
 //! etcd and kube-apiserver, on free ports of loopback, and kube-controller-manager on request.
 //!
 //! The API server is as strict as a cluster's: RBAC, and OwnerReferencesPermissionEnforcement, under
-//! which nobody may block the deletion of an owner without permission to update it. ServiceAccount
-//! admission is off, since nothing here creates the account `default` of a namespace.
+//! which nobody may block the deletion of an owner without permission to update it. Admission that
+//! another part of a cluster must complete is off: see [`disabled_admission`].
 
 use std::hash::{BuildHasher, Hasher, RandomState};
 use std::path::{Path, PathBuf};
@@ -48,6 +48,8 @@ pub(super) struct ControlPlane {
     etcd_port: ReservedPort,
     port: ReservedPort,
     arguments: Vec<String>,
+    /// The controllers of Kubernetes that will run.
+    controllers: Vec<String>,
     kubeconfig: PathBuf,
     pub(super) assets: Assets,
     folder: Folder,
@@ -55,7 +57,8 @@ pub(super) struct ControlPlane {
 
 impl ControlPlane {
     /// Starts etcd and the API server with these arguments after the usual ones, and waits until
-    /// both are ready. The requests of the user `audited` are logged.
+    /// both are ready. The requests of the user `audited` are logged. `controllers` are those of
+    /// Kubernetes that [`ControlPlane::start_controller_manager`] will run.
     ///
     /// # Errors
     ///
@@ -64,10 +67,12 @@ impl ControlPlane {
         assets: Assets,
         audited: Option<String>,
         arguments: &[String],
+        controllers: &[String],
     ) -> Result<Self, TestEnvError> {
         let mut attempt = 1;
         loop {
-            match Self::try_start(assets.clone(), audited.as_deref(), arguments).await {
+            let audited = audited.as_deref();
+            match Self::try_start(assets.clone(), audited, arguments, controllers).await {
                 Err(TestEnvError::PortTaken { .. }) if attempt < ATTEMPTS => attempt += 1,
                 outcome => return outcome,
             }
@@ -78,6 +83,7 @@ impl ControlPlane {
         assets: Assets,
         audited: Option<&str>,
         arguments: &[String],
+        controllers: &[String],
     ) -> Result<Self, TestEnvError> {
         let folder = Folder::create()?;
         keys::write(&folder)?;
@@ -113,6 +119,7 @@ impl ControlPlane {
             etcd_port,
             port,
             arguments: all,
+            controllers: controllers.to_vec(),
             kubeconfig: PathBuf::new(),
             assets,
             folder,
@@ -147,7 +154,10 @@ impl ControlPlane {
             "--service-cluster-ip-range=10.0.0.0/24".to_owned(),
             "--authorization-mode=RBAC".to_owned(),
             "--enable-admission-plugins=OwnerReferencesPermissionEnforcement".to_owned(),
-            "--disable-admission-plugins=ServiceAccount".to_owned(),
+            format!(
+                "--disable-admission-plugins={}",
+                disabled_admission(&self.controllers)
+            ),
             "--endpoint-reconciler-type=none".to_owned(),
             "--allow-privileged=true".to_owned(),
         ];
@@ -217,14 +227,11 @@ impl ControlPlane {
     /// # Errors
     ///
     /// [`TestEnvError::Folder`] and [`TestEnvError::Start`].
-    pub(super) fn start_controller_manager(
-        &mut self,
-        names: &[String],
-    ) -> Result<(), TestEnvError> {
+    pub(super) fn start_controller_manager(&mut self) -> Result<(), TestEnvError> {
         let signing_key = self.folder.path().join(keys::SIGNING_KEY);
         let arguments = [
             format!("--kubeconfig={}", self.kubeconfig.display()),
-            format!("--controllers={}", names.join(",")),
+            format!("--controllers={}", self.controllers.join(",")),
             format!(
                 "--service-account-private-key-file={}",
                 signing_key.display()
@@ -336,6 +343,17 @@ impl ControlPlane {
             },
             log: self.api_server_log(),
         }
+    }
+}
+
+/// The admission plugins that would need a controller that does not run, beside these `controllers`: nothing creates
+/// the account `default` of a namespace, and nothing removes the finalizers of volumes that may be in use, so a deleted
+/// claim would never go.
+fn disabled_admission(controllers: &[String]) -> &'static str {
+    let mut controllers = controllers.iter();
+    match controllers.any(|name| name == "*" || name.ends_with("-protection-controller")) {
+        true => "ServiceAccount",
+        false => "ServiceAccount,StorageObjectInUseProtection",
     }
 }
 

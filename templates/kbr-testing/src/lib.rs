@@ -66,7 +66,9 @@
 //! There are no nodes, so no container ever runs. [`TestEnv::kubelet`] lets a test decide what happens to
 //! a pod, or runs every pod, and writes its status as a kubelet does. Kubernetes' own controllers run only
 //! if [`Builder::kubernetes_controllers`] asks for them. Without them there is no garbage collection, and
-//! a deleted namespace is never removed.
+//! a deleted namespace is never removed. A deleted PersistentVolumeClaim or PersistentVolume goes at once:
+//! the API server adds `kubernetes.io/pvc-protection` and the like only if the controllers that remove these
+//! finalizers run, such as `persistentvolumeclaim-protection-controller`.
 //!
 //! # Namespaces
 //!

@@ -43,6 +43,14 @@ fn nothing_is_found_where_nothing_is_wrong() {
     assert_eq!(crash("").failures().unwrap(), [""; 0]);
 }
 
+/// The API server raises the version of a claim when it is applied for the second time, although nothing in it changes.
+#[test]
+fn nothing_is_found_where_a_claim_is_applied_again() {
+    let crash = crash("claim").only("persistentvolumeclaims");
+    let stories = crash.failures().unwrap();
+    assert_eq!(stories, [""; 0]);
+}
+
 #[test]
 fn an_adoption_by_name() {
     let parts = [

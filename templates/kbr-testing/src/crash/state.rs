@@ -20,8 +20,14 @@ use crate::grants::items;
 #[derive(Clone, Debug, Default)]
 pub(super) struct Objects(Vec<Value>);
 
-/// What identifies a version of an object: its UID and its resource version.
-type Version = (String, String);
+/// What counts as a write of an object.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(super) enum Written {
+    /// A new resource version.
+    Version,
+    /// A change of anything else.
+    Contents,
+}
 
 /// Objects in a form that does not depend on the run. Several can have the same name, if the API server has made up
 /// their names.
@@ -49,18 +55,32 @@ impl Objects {
         }
     }
 
-    /// The version of each object. It is the same again if nothing has been written.
-    pub(super) fn versions(&self) -> BTreeMap<Version, String> {
-        let versions = self.0.iter().map(|object| {
-            let version = &object["metadata"]["resourceVersion"];
-            let version = version.as_str().unwrap_or_default().to_owned();
-            let name = object["metadata"]["name"].as_str().unwrap_or_default();
-            (
-                (uid(object).to_owned(), version),
-                format!("{} {name}", kind(object)),
-            )
-        });
-        versions.collect()
+    /// The objects that were written since `before`, created and deleted ones included. With `Written::Contents`, a new
+    /// resource version alone is no write.
+    pub(super) fn written_since(&self, before: &Self, written: Written) -> BTreeSet<String> {
+        let form = |object: &Value| {
+            let mut object = object.clone();
+            if written == Written::Contents
+                && let Some(metadata) = object["metadata"].as_object_mut()
+            {
+                metadata.remove("resourceVersion");
+            }
+            object
+        };
+        let forms = |objects: &Self| objects.0.iter().map(form).collect::<Vec<_>>();
+        let (before, now) = (forms(before), forms(self));
+        let gone = before.iter().filter(|object| !now.contains(object));
+        let new = now.iter().filter(|object| !before.contains(object));
+        let name = |object: &Value| {
+            object["metadata"]["name"]
+                .as_str()
+                .unwrap_or_default()
+                .to_owned()
+        };
+        let written = gone.chain(new);
+        written
+            .map(|object| format!("{} {}", kind(object), name(object)))
+            .collect()
     }
 
     /// The UIDs of the objects.

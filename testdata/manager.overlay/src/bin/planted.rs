@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use api::v1::{Task, TaskStatus};
 use clap::Parser;
-use k8s_openapi::api::core::v1::{ConfigMap, Event};
+use k8s_openapi::api::core::v1::{ConfigMap, Event, PersistentVolumeClaim};
 use kbr_runtime::conditions::{self, ConditionStatus};
 use kbr_runtime::{Action, Controller, Flags, Handle, Manager, ManagerError};
 use kube::api::{DeleteParams, ObjectMeta, Patch, PatchParams, PostParams};
@@ -22,9 +22,10 @@ type Outcome = kube::Result<Action>;
 
 type Reconcile = fn(Handle<Task>, Client) -> Pin<Box<dyn Future<Output = Outcome> + Send>>;
 
-const BUGS: [(&str, Reconcile); 11] = [
+const BUGS: [(&str, Reconcile); 12] = [
     ("", |task, client| Box::pin(nothing_wrong(task, client))),
     ("adoption", |task, client| Box::pin(adoption(task, client))),
+    ("claim", |task, client| Box::pin(claim(task, client))),
     ("cleanup", |task, client| Box::pin(cleanup(task, client))),
     ("counter", |task, client| Box::pin(counter(task, client))),
     ("event", |task, client| Box::pin(event(task, client))),
@@ -80,6 +81,35 @@ async fn nothing_wrong(task: Handle<Task>, client: Client) -> Outcome {
     }
     create_once(&task, &client).await?;
     report(&task).await
+}
+
+/// Nothing is wrong: it applies a claim each time, and deletes it when the Task is deleted.
+async fn claim(task: Handle<Task>, client: Client) -> Outcome {
+    let claims = Api::<PersistentVolumeClaim>::namespaced(client.clone(), &namespace(&task));
+    let name = task.name_any();
+    if is_deleted(&task) {
+        match claims.delete(&name, &DeleteParams::default()).await {
+            Err(kube::Error::Api(status)) if status.is_not_found() => {}
+            deleted => drop(deleted?),
+        }
+        return set_finalizers(&task, &client, &[]).await;
+    }
+    if task.finalizers().is_empty() {
+        return set_finalizers(&task, &client, &[FINALIZER]).await;
+    }
+    let claim = Patch::Apply(json!({
+        "apiVersion": "v1",
+        "kind": "PersistentVolumeClaim",
+        "metadata": { "name": name },
+        "spec": {
+            "accessModes": ["ReadWriteOnce"],
+            "resources": { "requests": { "storage": "1Mi" } },
+        },
+    }));
+    claims
+        .patch(&name, &PatchParams::apply("planted").force(), &claim)
+        .await?;
+    Ok(Action::await_change())
 }
 
 /// The API server makes up the name: after a create whose answer is lost, nobody knows it.

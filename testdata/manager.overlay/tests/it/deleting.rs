@@ -28,10 +28,11 @@ fn secret() -> Secret {
     secret
 }
 
-/// The API server itself gives it a finalizer.
+/// In a cluster, the API server gives it that finalizer.
 fn claim() -> PersistentVolumeClaim {
     let mut claim = PersistentVolumeClaim::default();
     claim.metadata.name = Some("child".to_owned());
+    claim.metadata.finalizers = Some(vec!["kubernetes.io/pvc-protection".to_owned()]);
     claim.spec = Some(PersistentVolumeClaimSpec {
         access_modes: Some(vec!["ReadWriteOnce".to_owned()]),
         resources: Some(VolumeResourceRequirements {

@@ -147,3 +147,25 @@ fn the_lines_around_a_difference_are_shown() {
     );
     assert_eq!(lines::differences(old, old), "");
 }
+
+#[test]
+fn a_new_version_alone_is_no_write_of_contents() {
+    let at = |version: &str, data: &str| {
+        let metadata = json!({ "name": "map", "uid": "1", "resourceVersion": version });
+        objects(&[json!({ "kind": "ConfigMap", "metadata": metadata, "data": data })])
+    };
+    let before = at("1", "same");
+    let written = |now: &Objects, written| Vec::from_iter(now.written_since(&before, written));
+
+    assert_eq!(written(&before, Written::Version), [""; 0]);
+    assert_eq!(written(&at("2", "same"), Written::Contents), [""; 0]);
+    assert_eq!(
+        written(&at("2", "same"), Written::Version),
+        ["ConfigMap map"]
+    );
+    assert_eq!(
+        written(&at("2", "other"), Written::Contents),
+        ["ConfigMap map"]
+    );
+    assert_eq!(written(&objects(&[]), Written::Contents), ["ConfigMap map"]);
+}
