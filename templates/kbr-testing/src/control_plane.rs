@@ -337,12 +337,17 @@ impl ControlPlane {
     pub(super) fn refused(&self, object: &str, source: kube::Error) -> TestEnvError {
         TestEnvError::Refused {
             object: object.to_owned(),
-            reason: match source {
-                kube::Error::Api(status) => status.message,
-                other => chain(&other),
-            },
+            reason: kube_message(source),
             log: self.api_server_log(),
         }
+    }
+}
+
+/// What the API server says, or else why it says nothing.
+pub(super) fn kube_message(error: kube::Error) -> String {
+    match error {
+        kube::Error::Api(status) => status.message,
+        other => chain(&other),
     }
 }
 

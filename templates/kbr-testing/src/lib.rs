@@ -26,7 +26,7 @@
 //! env.start_operator(register)?;
 //!
 //! let api = Api::<Greeting>::namespaced(env.admin(), &env.namespace().await);
-//! let sample = env.read("config/samples/greeting.yaml");
+//! let sample = env.sample(&api, "config/samples/greeting.yaml").await;
 //! let greeting = api.create(&PostParams::default(), &sample).await?;
 //!
 //! env.wait_for(&api, &greeting.name_any(), is_ready).await;
@@ -142,6 +142,7 @@ mod operator;
 mod policies;
 mod port;
 mod roles;
+mod samples;
 mod server;
 mod serving;
 mod suite;
@@ -189,6 +190,7 @@ use namespaces::Pool;
 pub use operator::Operator;
 #[cfg(feature = "manager")]
 use roles::Role;
+pub use samples::read;
 use serving::Serving;
 
 /// The operator's log file, in the folder of the environment.
@@ -564,17 +566,6 @@ impl TestEnv {
         command
     }
 
-    /// Reads an object from a YAML file with one document, such as a sample. `path` is relative to the
-    /// project's folder.
-    ///
-    /// # Panics
-    ///
-    /// When the file cannot be read or does not match the type.
-    #[must_use]
-    pub fn read<K: DeserializeOwned>(&self, path: impl AsRef<Path>) -> K {
-        read(self.project.join(path))
-    }
-
     /// Kills the API server without a graceful shutdown. etcd keeps the objects.
     ///
     /// Start it again within ten seconds if [`TestEnv::start_operator`] has started an operator that is the
@@ -601,20 +592,6 @@ impl Debug for TestEnv {
         let mut debug = formatter.debug_struct("TestEnv");
         debug.field("logs", &self.logs()).finish_non_exhaustive()
     }
-}
-
-/// Reads an object from a YAML file with one document, such as a sample. Like [`TestEnv::read`], for
-/// tests without an API server.
-///
-/// # Panics
-///
-/// When the file cannot be read or does not match the type.
-#[must_use]
-pub fn read<K: DeserializeOwned>(path: impl AsRef<Path>) -> K {
-    let path = path.as_ref();
-    let text = std::fs::read_to_string(path);
-    let text = text.unwrap_or_else(|error| panic!("{}: {error}", path.display()));
-    serde_saphyr::from_str(&text).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }
 
 fn client(config: Config) -> Client {

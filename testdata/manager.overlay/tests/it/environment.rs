@@ -7,7 +7,7 @@ use std::path::Path;
 
 use api::v1::{Task, TaskSpec};
 use k8s_openapi::api::batch::v1::Job;
-use k8s_openapi::api::core::v1::{ConfigMap, Pod};
+use k8s_openapi::api::core::v1::{ConfigMap, Pod, Secret};
 use kube::api::{DeleteParams, ListParams, PostParams};
 use kube::config::{KubeConfigOptions, Kubeconfig};
 use kube::runtime::wait::conditions;
@@ -182,4 +182,25 @@ async fn a_job_gets_its_pod() {
     let pods = Api::<Pod>::namespaced(env().admin(), &namespace);
     let of_job = ListParams::default().labels("batch.kubernetes.io/job-name=sample");
     assert_eq!(pods.list(&of_job).await.unwrap().items.len(), 1);
+}
+
+#[tokio::test]
+async fn a_sample_comes_with_the_other_documents_of_its_file() {
+    let api = Api::<Task>::namespaced(env().admin(), &env().namespace().await);
+    let secret = json!({ "apiVersion": "v1", "kind": "Secret", "metadata": { "name": "before" } });
+    let map = json!({ "apiVersion": "v1", "kind": "ConfigMap", "metadata": { "name": "after" } });
+    let task = std::fs::read_to_string("config/samples/probe_v1_task.yaml").unwrap();
+    let file = env().logs().join("three.yaml");
+    std::fs::write(&file, format!("{secret}\n---\n{task}\n---\n{map}\n")).unwrap();
+
+    let sample = env().sample(&api, &file).await;
+
+    assert_eq!(sample, env().read(&file));
+    assert_eq!(sample.name_any(), "task-sample");
+    assert_eq!(api.get_opt("task-sample").await.unwrap(), None);
+    let namespace = api.namespace().unwrap();
+    let secrets = Api::<Secret>::namespaced(env().admin(), namespace);
+    secrets.get("before").await.unwrap();
+    let maps = Api::<ConfigMap>::namespaced(env().admin(), namespace);
+    maps.get("after").await.unwrap();
 }

@@ -50,7 +50,7 @@ impl World {
 
     /// Creates the sample under the given name.
     async fn create(&self, name: &str) -> Object {
-        let mut object: Object = env().read(SAMPLE);
+        let mut object: Object = env().sample(&self.objects, SAMPLE).await;
         object.metadata.name = Some(name.to_owned());
         let created = self.objects.create(&PostParams::default(), &object).await;
         created.unwrap()

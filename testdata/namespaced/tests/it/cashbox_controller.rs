@@ -48,7 +48,7 @@ impl World {
 
     /// Creates the sample under the given name.
     async fn create(&self, name: &str) -> Object {
-        let mut object: Object = env().read(SAMPLE);
+        let mut object: Object = env().sample(&self.objects, SAMPLE).await;
         object.metadata.name = Some(name.to_owned());
         let created = self.objects.create(&PostParams::default(), &object).await;
         created.unwrap()
@@ -506,7 +506,7 @@ async fn no_request_is_made_for_a_namespace_that_is_not_watched() {
     let namespace = namespaces.create(&PostParams::default(), &namespace).await;
     let namespace = namespace.unwrap().name_any();
     let elsewhere = Api::<Object>::namespaced(env().admin(), &namespace);
-    let object: Object = env().read(SAMPLE);
+    let object: Object = env().sample(&elsewhere, SAMPLE).await;
     let object = elsewhere.create(&PostParams::default(), &object).await;
     let object = object.unwrap();
 

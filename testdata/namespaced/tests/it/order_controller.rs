@@ -27,7 +27,7 @@ const SAMPLE: &str = "config/samples/shop_v1_order.yaml";
 /// Creates the sample, in a namespace of its own.
 async fn create() -> (Api<Object>, Object) {
     let api = Api::namespaced(env().admin(), &env().namespace().await);
-    let object = env().read(SAMPLE);
+    let object = env().sample(&api, SAMPLE).await;
     let object = api.create(&PostParams::default(), &object).await.unwrap();
     (api, object)
 }
@@ -155,7 +155,7 @@ async fn no_request_is_made_for_a_namespace_that_is_not_watched() {
     let namespace = namespaces.create(&PostParams::default(), &namespace).await;
     let namespace = namespace.unwrap().name_any();
     let elsewhere = Api::<Object>::namespaced(env().admin(), &namespace);
-    let object = env().read(SAMPLE);
+    let object = env().sample(&elsewhere, SAMPLE).await;
     let object = elsewhere.create(&PostParams::default(), &object).await;
     let object = object.unwrap();
 

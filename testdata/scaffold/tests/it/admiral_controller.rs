@@ -26,7 +26,7 @@ const SAMPLE: &str = "config/samples/batch_v1_admiral.yaml";
 /// Creates the sample, under a name of its own.
 async fn create() -> (Api<Object>, Object) {
     let api = Api::all(env().admin());
-    let mut object: Object = env().read(SAMPLE);
+    let mut object: Object = env().sample(&api, SAMPLE).await;
     object.metadata.name = None;
     object.metadata.generate_name = Some("test-".to_owned());
     let object = api.create(&PostParams::default(), &object).await.unwrap();

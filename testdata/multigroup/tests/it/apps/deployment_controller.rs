@@ -31,6 +31,7 @@ async fn reconciled() -> u64 {
 
 #[tokio::test]
 async fn an_object_that_is_created_is_reconciled() {
+    let api = Api::<Object>::namespaced(env().admin(), &env().namespace().await);
     let object = json!({
         "metadata": { "name": "sample" },
         "spec": {
@@ -42,7 +43,6 @@ async fn an_object_that_is_created_is_reconciled() {
         }
     });
     let object: Object = serde_json::from_value(object).unwrap();
-    let api = Api::namespaced(env().admin(), &env().namespace().await);
     let before = reconciled().await;
 
     api.create(&PostParams::default(), &object).await.unwrap();

@@ -31,8 +31,8 @@ async fn reconciled() -> u64 {
 
 #[tokio::test]
 async fn an_object_that_is_created_is_reconciled() {
-    let object: Object = env().read(SAMPLE);
-    let api = Api::namespaced(env().admin(), &env().namespace().await);
+    let api = Api::<Object>::namespaced(env().admin(), &env().namespace().await);
+    let object = env().sample(&api, SAMPLE).await;
     let before = reconciled().await;
 
     api.create(&PostParams::default(), &object).await.unwrap();

@@ -31,12 +31,12 @@ async fn reconciled() -> u64 {
 
 #[tokio::test]
 async fn an_object_that_is_created_is_reconciled() {
+    let api = Api::<Object>::all(env().admin());
     let object = json!({
         "metadata": { "generateName": "test-" },
         "spec": { "unschedulable": true }
     });
     let object: Object = serde_json::from_value(object).unwrap();
-    let api = Api::all(env().admin());
     let before = reconciled().await;
 
     api.create(&PostParams::default(), &object).await.unwrap();

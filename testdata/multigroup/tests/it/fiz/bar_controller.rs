@@ -26,7 +26,7 @@ const SAMPLE: &str = "config/samples/fiz_v1_bar.yaml";
 /// Creates the sample, in a namespace of its own.
 async fn create() -> (Api<Object>, Object) {
     let api = Api::namespaced(env().admin(), &env().namespace().await);
-    let object = env().read(SAMPLE);
+    let object = env().sample(&api, SAMPLE).await;
     let object = api.create(&PostParams::default(), &object).await.unwrap();
     (api, object)
 }
