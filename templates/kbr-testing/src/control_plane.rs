@@ -18,6 +18,7 @@ use kube::{Client, Config};
 use serde_json::json;
 
 use super::assets::{self, Assets};
+use super::failure::Failure;
 use super::folder::Folder;
 use super::port::ReservedPort;
 use super::server::Server;
@@ -50,6 +51,8 @@ pub(super) struct ControlPlane {
     arguments: Vec<String>,
     /// The controllers of Kubernetes that will run.
     controllers: Vec<String>,
+    /// Happens when a server ends, once they are guarded.
+    pub(super) failure: Failure,
     kubeconfig: PathBuf,
     pub(super) assets: Assets,
     folder: Folder,
@@ -120,6 +123,7 @@ impl ControlPlane {
             port,
             arguments: all,
             controllers: controllers.to_vec(),
+            failure: Failure::none(),
             kubeconfig: PathBuf::new(),
             assets,
             folder,
@@ -251,16 +255,16 @@ impl ControlPlane {
         self.controller_manager.is_some()
     }
 
-    /// Makes this process print the reason and end when a server ends.
+    /// Makes the environment fail when a server ends.
     ///
     /// # Errors
     ///
     /// [`TestEnvError::Ended`] when a server is no longer running.
     pub(super) fn guard(&self) -> Result<(), TestEnvError> {
-        self.etcd.guard()?;
+        self.etcd.guard(&self.failure)?;
         let api_server = self.lock();
         let mut servers = api_server.iter().chain(&self.controller_manager);
-        servers.try_for_each(Server::guard)
+        servers.try_for_each(|server| server.guard(&self.failure))
     }
 
     pub(super) fn kill_api_server(&self) {

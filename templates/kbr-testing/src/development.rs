@@ -124,7 +124,8 @@ impl TestEnv {
     ///
     /// # Errors
     ///
-    /// [`TestEnvError::Folder`], [`TestEnvError::Certificate`], [`TestEnvError::Proxy`] and [`TestEnvError::Kubeconfig`].
+    /// [`TestEnvError::Folder`], [`TestEnvError::Certificate`], [`TestEnvError::Proxy`], [`TestEnvError::Kubeconfig`],
+    /// and [`TestEnvError::Failed`] when a server ends.
     ///
     /// # Panics
     ///
@@ -166,6 +167,7 @@ impl TestEnv {
         loop {
             let request = tokio::select! {
                 request = requests.recv() => request,
+                error = self.failed() => return Err(error),
                 () = tokio::time::sleep(PAUSE * 4) => {
                     rights.tell_missing();
                     continue;

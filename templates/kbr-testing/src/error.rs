@@ -186,6 +186,9 @@ pub enum TestEnvError {
         /// The paths of the configured webhooks.
         paths: Vec<String>,
     },
+    /// A server or the operator has ended, or the operator has asked for what it must not.
+    #[error("{0}")]
+    Failed(String),
     /// No fault proxy could be started.
     #[error("could not start a fault proxy: {0}")]
     Proxy(#[source] io::Error),

@@ -124,6 +124,7 @@ mod crash;
 mod development;
 mod error;
 mod external;
+mod failure;
 mod fault_proxy;
 mod folder;
 mod grants;
@@ -178,6 +179,7 @@ pub use conversions::conversion_loses_nothing;
 pub use crash::{Crash, Stage};
 use error::LogEnd;
 pub use error::TestEnvError;
+use failure::{Failure, fail};
 pub use fault_proxy::{FaultProxy, ProxiedRequest};
 #[cfg(feature = "manager")]
 use grants::Grant;
@@ -204,8 +206,8 @@ const PATIENCE: Duration = Duration::from_secs(60);
 /// One is enough for all tests of a binary: put it in a `static`, and give each test its own
 /// namespace with [`TestEnv::namespace`].
 ///
-/// Dropping it stops the servers, and they never outlive the process. If a server ends by itself, the
-/// reason is printed and the process ends, since no test could continue.
+/// Dropping it stops the servers, and they never outlive the process. If a server ends by itself, each test
+/// that uses the environment fails with the reason, at once if it waits in [`TestEnv::wait_for`].
 ///
 /// ```no_run
 /// use std::sync::LazyLock;
@@ -277,6 +279,7 @@ impl TestEnv {
     /// Outside of an async runtime.
     #[must_use]
     pub fn admin(&self) -> Client {
+        self.failure().check();
         client(self.admin.clone())
     }
 
@@ -288,6 +291,7 @@ impl TestEnv {
     /// Outside of an async runtime, and in an environment without manifests.
     #[must_use]
     pub fn manager(&self) -> Client {
+        self.failure().check();
         client(self.manager_config())
     }
 
@@ -322,6 +326,16 @@ impl TestEnv {
     #[must_use]
     pub fn manager_kubeconfig(&self) -> &Path {
         &self.installed().kubeconfig
+    }
+
+    /// Waits until the environment fails, because a server or an operator has ended by itself or because the operator
+    /// has asked for what it must not, and returns why. This is for programs: tests need not wait for it.
+    pub async fn failed(&self) -> TestEnvError {
+        TestEnvError::Failed(self.failure().wait().await)
+    }
+
+    fn failure(&self) -> &Failure {
+        &self.control_plane.failure
     }
 
     fn installed(&self) -> &Installed {
@@ -372,6 +386,7 @@ impl TestEnv {
     /// In an environment without manifests, and when its audit log cannot be read.
     #[must_use]
     pub fn requests(&self) -> Vec<AuditedRequest> {
+        self.failure().check();
         self.installed();
         let mut log = AuditLog::of(self.logs());
         let requests = log.read_on();
@@ -436,9 +451,9 @@ impl TestEnv {
     /// `--leader-elect`: of several operators in one environment, one runs its controllers.
     ///
     /// It runs on its own thread until [`Operator::stop`] or the end of the environment. Its log is the file
-    /// `operator.log` in [`TestEnv::logs`]. The process prints the reason and ends if the operator ends
-    /// by itself, or if the API server refuses a request of the operator because a rule is missing in
-    /// its roles.
+    /// `operator.log` in [`TestEnv::logs`]. If it ends by itself, or if the API server refuses one of its requests
+    /// because a rule is missing in its roles, each test that uses the environment fails with the reason, at
+    /// once if it waits in [`TestEnv::wait_for`].
     ///
     /// Blocks the calling thread until the webhooks respond, if any are configured in
     /// `config/default`.
@@ -453,8 +468,7 @@ impl TestEnv {
         &self,
         register: impl FnOnce(&mut Manager) + Send + 'static,
     ) -> Result<Operator, TestEnvError> {
-        let (manager, logs) = (self.manager.as_ref(), self.logs());
-        operator::start(register, manager, &self.admin, logs, self.operators.token())
+        operator::start(register, self)
     }
 
     /// The metrics of the operator, in the OpenMetrics text format. They are read as Prometheus does, with
@@ -510,8 +524,8 @@ impl TestEnv {
     ///
     /// # Panics
     ///
-    /// When the condition does not become true within a minute. The message shows the current object
-    /// and the end of the operator's log.
+    /// When the condition does not become true within a minute: the message shows the current object
+    /// and the end of the operator's log. Also when a server or the operator has ended.
     pub async fn wait_for<K>(
         &self,
         api: &Api<K>,
@@ -532,7 +546,13 @@ impl TestEnv {
                 }
             }
         };
-        if let Ok(object) = tokio::time::timeout(PATIENCE, met).await {
+        let met = tokio::time::timeout(PATIENCE, met);
+        let met = tokio::select! {
+            biased;
+            reason = self.failure().wait() => fail(reason),
+            met = met => met,
+        };
+        if let Ok(object) = met {
             return object;
         }
         let now = match api.get_opt(name).await {
@@ -546,16 +566,17 @@ impl TestEnv {
         };
         let log = self.logs().join(OPERATOR_LOG);
         let (end, log) = (LogEnd::of(&log), log.display());
-        panic!(
+        fail(format!(
             "`{name}` is not as expected after {PATIENCE:?}; it is {now}\n\
              the operator's log, {log}, ends with\n{end}"
-        )
+        ))
     }
 
     /// A command that runs kubectl against this API server as [`TestEnv::admin`], in the project's
     /// folder.
     #[must_use]
     pub fn kubectl(&self) -> Command {
+        self.failure().check();
         let mut command = Command::new(self.control_plane.kubectl());
         command
             .current_dir(&self.project)
@@ -569,7 +590,7 @@ impl TestEnv {
     /// Kills the API server without a graceful shutdown. etcd keeps the objects.
     ///
     /// Start it again within ten seconds if [`TestEnv::start_operator`] has started an operator that is the
-    /// leader: otherwise the operator loses its Lease and ends, and this process with it.
+    /// leader: otherwise the operator loses its Lease and ends, and the tests fail.
     pub fn kill_api_server(&self) {
         self.control_plane.kill_api_server();
     }

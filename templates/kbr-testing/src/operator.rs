@@ -28,12 +28,12 @@ use tracing_subscriber::util::SubscriberInitExt;
 use super::audit::AuditLog;
 use super::builder::block_on;
 use super::control_plane::{LOOPBACK, PAUSE, START_TIMEOUT};
+use super::failure::Failure;
 use super::grants::Grant;
 use super::keys;
 use super::roles::Role;
-use super::server::report;
 use super::serving::Serving;
-use super::{Installed, OPERATOR_LOG, TestEnvError, client, thread};
+use super::{OPERATOR_LOG, TestEnv, TestEnvError, client, thread};
 
 /// Its user agent, which tells its requests from others in the manager's name.
 const NAME: &str = "operator";
@@ -57,20 +57,17 @@ impl Operator {
     }
 }
 
-/// Runs a manager with the controllers and webhooks that `register` adds; ends this process if the
-/// manager ends before it is told to or `dropped` is cancelled. Returns when the webhooks that the API
-/// server calls respond.
+/// Runs a manager with the controllers and webhooks that `register` adds; the environment fails if the
+/// manager ends before it is told to. Returns when the webhooks that the API server calls respond.
 ///
 /// # Errors
 ///
 /// [`TestEnvError::Folder`], [`TestEnvError::Operator`], [`TestEnvError::NoWebhooks`] and [`TestEnvError::NotReady`].
 pub(super) fn start(
     register: impl FnOnce(&mut Manager) + Send + 'static,
-    manager: Option<&Installed>,
-    admin: &Config,
-    logs: &Path,
-    dropped: &CancellationToken,
+    env: &TestEnv,
 ) -> Result<Operator, TestEnvError> {
+    let (manager, logs, dropped) = (env.manager.as_ref(), env.logs(), env.operators.token());
     let path = logs.join(OPERATOR_LOG);
     let log = File::options().create(true).append(true).open(&path);
     let log = log.map_err(|source| TestEnvError::Folder {
@@ -103,22 +100,22 @@ pub(super) fn start(
     if let Some(serving) = serving {
         serving.set(&mut flags);
     }
-    let mut config = manager.map_or(admin, |manager| &manager.config).clone();
+    let mut config = manager
+        .map_or(&env.admin, |manager| &manager.config)
+        .clone();
     config
         .headers
         .push((USER_AGENT, HeaderValue::from_static(NAME)));
     let log = (log, path.clone());
     let run = run(register, (flags, config), log, stop.clone(), sender);
-    let dropped = dropped.clone();
+    let (dropped, failure) = (dropped.clone(), env.failure().clone());
     let run = async move || match run.await {
-        Err(problem) if !dropped.is_cancelled() => {
-            report(&problem);
-            std::process::exit(1)
-        }
+        Err(problem) if !dropped.is_cancelled() => failure.set(&problem),
         _ => {}
     };
     if let Some(manager) = manager {
-        let watch = watch(AuditLog::of(logs), manager.grants.clone(), stop.clone());
+        let (log, failure) = (AuditLog::of(logs), env.failure().clone());
+        let watch = watch(log, manager.grants.clone(), stop.clone(), failure);
         thread::spawn("audit", || watch).map_err(TestEnvError::Operator)?;
     }
     thread::spawn("operator", run).map_err(TestEnvError::Operator)?;
@@ -132,8 +129,14 @@ pub(super) fn start(
             let paths = manager.webhook_paths.iter().cloned().collect();
             return Err(TestEnvError::NoWebhooks { paths });
         }
-        Ok(_) => block_on(serving.answers(&path))?,
-        // It has ended: it reports the reason, and ends this process.
+        Ok(_) => block_on(async {
+            tokio::select! {
+                answers = serving.answers(&path) => answers,
+                // The test fails once it uses the environment.
+                _ = env.failure().wait() => Ok(()),
+            }
+        })?,
+        // It has ended, and the environment fails.
         Err(_) => drop(operator.stopped.recv()),
     }
     Ok(operator)
@@ -164,9 +167,14 @@ async fn run(
     Err(format!("the operator ended: {reason}; its log: {path}"))
 }
 
-/// Ends this process when the API server refuses a request that no role allows, since the operator
+/// The environment fails when the API server refuses a request that no role allows, since the operator
 /// would only retry it.
-async fn watch(mut log: AuditLog, granted: BTreeSet<(Role, Grant)>, stop: CancellationToken) {
+async fn watch(
+    mut log: AuditLog,
+    granted: BTreeSet<(Role, Grant)>,
+    stop: CancellationToken,
+    failure: Failure,
+) {
     while !stop.is_cancelled() {
         // A log that cannot be read now may be readable later.
         let mut requests = log.read_on().unwrap_or_default();
@@ -184,12 +192,11 @@ async fn watch(mut log: AuditLog, granted: BTreeSet<(Role, Grant)>, stop: Cancel
                     Some(controller) => format!("the reconcile of the controller `{controller}`"),
                     None => "the reconcile that sends the request".to_owned(),
                 };
-                report(&format_args!(
+                return failure.set(&format!(
                     "the API server refused the manager: {}\n\
                      Add `{missing}` above {place}, and run `kbr manifests`",
                     request.message
                 ));
-                std::process::exit(1);
             }
         }
         sleep(PAUSE).await;

@@ -16,6 +16,7 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
 use super::TestEnvError;
 use super::error::LogEnd;
+use super::failure::Failure;
 
 /// `$0` is a folder that only the server needs, `$@` the server's command line.
 const KEEPER: &str = r#"
@@ -49,8 +50,8 @@ struct Watched {
 #[derive(Default)]
 struct State {
     ended: Option<io::Result<ExitStatus>>,
-    /// Whether this process ends when the server does.
-    is_guarded: bool,
+    /// What fails when the server ends.
+    guard: Option<Failure>,
 }
 
 impl Server {
@@ -109,22 +110,22 @@ impl Server {
         self.watched.check(&self.watched.lock())
     }
 
-    /// Makes this process print the reason and end when the server ends.
+    /// Makes `failure` happen when the server ends.
     ///
     /// # Errors
     ///
     /// [`TestEnvError::Ended`] when it is no longer running.
-    pub(super) fn guard(&self) -> Result<(), TestEnvError> {
+    pub(super) fn guard(&self, failure: &Failure) -> Result<(), TestEnvError> {
         let mut state = self.watched.lock();
         self.watched.check(&state)?;
-        state.is_guarded = true;
+        state.guard = Some(failure.clone());
         Ok(())
     }
 }
 
 impl Drop for Server {
     fn drop(&mut self) {
-        self.watched.lock().is_guarded = false;
+        self.watched.lock().guard = None;
         self.lifeline = None;
         let mut state = self.watched.lock();
         while state.ended.is_none() {
@@ -148,9 +149,8 @@ impl Watched {
 
     fn end(&self, ended: io::Result<ExitStatus>) {
         let mut state = self.lock();
-        if state.is_guarded {
-            report(&self.error(&ended));
-            std::process::exit(1);
+        if let Some(failure) = &state.guard {
+            failure.set(&self.error(&ended).to_string());
         }
         state.ended = Some(ended);
         self.changed.notify_all();
@@ -178,9 +178,9 @@ fn describe(status: ExitStatus) -> String {
     }
 }
 
-/// Prints an error, usually before this process ends.
+/// Prints an error.
 ///
-/// Not with `eprintln`: a test runner captures that, and never shows it once the process has ended.
+/// Not with `eprintln`: a test runner captures that, and shows it only for a test that fails.
 pub(super) fn report(error: &dyn Display) {
     let _ = writeln!(io::stderr(), "error: {error}");
 }

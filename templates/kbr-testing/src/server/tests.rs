@@ -61,7 +61,7 @@ fn an_end_is_reported_with_its_status_and_the_end_of_the_log() {
 
     assert!(within_ten_seconds(|| server.check().is_err()));
 
-    let error = server.guard().unwrap_err().to_string();
+    let error = server.guard(&Failure::none()).unwrap_err().to_string();
     let log = folder.path().join("server.log");
     let expected = format!(
         "a server ended with exit status: 7; its log, {}, ends with\nthe cause",

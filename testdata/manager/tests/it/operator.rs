@@ -1,7 +1,7 @@
 // Copyright The manager authors
 // SPDX-License-Identifier: Apache-2.0
 
-//! The operator in a test process: it can be stopped, and if it ends otherwise, the test run ends.
+//! The operator in a test process: it can be stopped, and if it ends otherwise, the tests fail.
 
 use std::process::{Command, Output};
 use std::time::Duration;
@@ -12,7 +12,7 @@ use kbr_testing::TestEnv;
 use kube::Api;
 use kube::api::ListParams;
 
-use crate::support::{MANAGER, create, create_and_wait, is_reconciled, kill, processes, until};
+use crate::support::{MANAGER, create, create_and_wait, is_reconciled, kill, processes};
 
 /// Set for a test that runs in a separate process.
 const CHILD: &str = "TEST_IN_A_CHILD";
@@ -24,8 +24,22 @@ pub fn child(test: &str) -> Command {
     this
 }
 
-fn run_as_child(test: &str) -> Output {
-    child(test).output().unwrap()
+/// Runs a test in a separate process, where it must fail, and returns what the test runner shows of it.
+fn failed_child(test: &str) -> String {
+    let Output { status, stdout, .. } = child(test).env("RUST_BACKTRACE", "1").output().unwrap();
+    let text = String::from_utf8(stdout).unwrap();
+    assert_eq!(status.code(), Some(101), "{text}");
+    assert!(
+        text.contains(&format!("test {test} ... FAILED\n")),
+        "{text}"
+    );
+    text
+}
+
+/// Waits for what does not happen.
+async fn wait_in_vain(env: &TestEnv) {
+    let api = Api::<Task>::namespaced(env.admin(), "default");
+    env.wait_for(&api, "nothing", is_reconciled).await;
 }
 
 pub fn is_child() -> bool {
@@ -53,25 +67,26 @@ async fn a_stopped_operator_reconciles_nothing_and_another_takes_over() {
     env.wait_for(&api, "after", is_reconciled).await;
 }
 
-#[test]
-fn a_panicking_operator_ends_the_test_run_and_is_reported() {
+#[tokio::test]
+async fn a_panicking_operator_fails_the_test() {
     if is_child() {
         let env = start();
         env.start_operator(|_| panic!("on purpose")).unwrap();
-        until("the end of this process", || None::<()>);
+        return wait_in_vain(&env).await;
     }
 
-    let output = run_as_child("operator::a_panicking_operator_ends_the_test_run_and_is_reported");
+    let text = failed_child("operator::a_panicking_operator_fails_the_test");
 
-    assert_eq!(output.status.code(), Some(1));
-    let text = String::from_utf8(output.stderr).unwrap();
-    let expected = "error: the operator ended: on purpose; its log: ";
-    assert!(text.contains(expected), "{text}");
-    assert!(text.ends_with("/operator.log\n"), "{text}");
+    let reason = text
+        .lines()
+        .find(|line| line.starts_with("the operator ended"));
+    let reason = reason.unwrap_or_else(|| panic!("{text}"));
+    let log = reason.strip_prefix("the operator ended: on purpose; its log: ");
+    assert!(log.unwrap().ends_with("/operator.log"), "{text}");
 }
 
-#[test]
-fn a_forbidden_request_ends_the_test_run_and_the_missing_marker_is_shown() {
+#[tokio::test]
+async fn a_forbidden_request_fails_the_test_that_waits_and_the_missing_marker_is_shown() {
     if is_child() {
         let env = start();
         env.start_operator(|manager| {
@@ -80,41 +95,37 @@ fn a_forbidden_request_ends_the_test_run_and_the_missing_marker_is_shown() {
             manager::register(manager);
         })
         .unwrap();
-        until("the end of this process", || None::<()>);
+        return wait_in_vain(&env).await;
     }
 
-    let test = "operator::a_forbidden_request_ends_the_test_run_and_the_missing_marker_is_shown";
-    let output = run_as_child(test);
+    let text = failed_child(
+        "operator::a_forbidden_request_fails_the_test_that_waits_and_the_missing_marker_is_shown",
+    );
 
-    assert_eq!(output.status.code(), Some(1));
     let expected = format!(
-        "error: the API server refused the manager: secrets is forbidden: User \"{MANAGER}\" cannot \
+        "\nthe API server refused the manager: secrets is forbidden: User \"{MANAGER}\" cannot \
          list resource \"secrets\" in API group \"\" at the cluster scope\n\
          Add `// +kbr:rbac:groups=core,resources=secrets,verbs=list` above the \
          reconcile that sends the request, and run \
          `kbr manifests`\n"
     );
-    assert_eq!(String::from_utf8(output.stderr).unwrap(), expected);
+    assert!(text.contains(&expected), "{text}");
 }
 
-#[test]
-fn an_etcd_that_dies_during_a_test_ends_the_test_run_and_is_reported() {
+#[tokio::test]
+async fn an_etcd_that_dies_fails_the_test_that_waits() {
     if is_child() {
         let env = start();
         let processes = processes(env.logs());
         let etcd = processes.iter().find(|(_, name)| name == "etcd");
         kill("KILL", &etcd.unwrap().0);
-        until("the end of this process", || None::<()>);
+        return wait_in_vain(&env).await;
     }
 
-    let test = "operator::an_etcd_that_dies_during_a_test_ends_the_test_run_and_is_reported";
-    let output = run_as_child(test);
+    let text = failed_child("operator::an_etcd_that_dies_fails_the_test_that_waits");
 
-    assert_eq!(output.status.code(), Some(1));
-    let text = String::from_utf8(output.stderr).unwrap();
-    assert!(
-        text.starts_with("error: etcd ended with signal 9; its log, "),
-        "{text}"
-    );
+    assert!(!text.contains("stack backtrace"), "{text}");
+    let expected = "\netcd ended with signal 9; its log, ";
+    assert!(text.contains(expected), "{text}");
     assert!(text.contains("/etcd.log, ends with\n"), "{text}");
 }
