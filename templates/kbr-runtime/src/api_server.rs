@@ -483,7 +483,7 @@ impl Service<Request<Body>> for Requests {
                         }
                         Ok(response) => {
                             server.dated(response.headers());
-                            server.warnings().note(response.headers());
+                            server.warnings().note(method, response.headers());
                             server.answered();
                         }
                         // Without a token, the request was not sent.

@@ -14,6 +14,8 @@ pub use crate::diff::fields as differing_fields;
 pub use crate::hold::is_on as is_run_by_kbr_dev;
 #[cfg(feature = "manager")]
 pub use crate::logging::panic_message;
+#[cfg(feature = "manager")]
+pub use crate::manager::warnings_of_writes;
 pub use crate::target::Target;
 #[cfg(feature = "manager")]
 pub use crate::webhook::conversion::{Difference, Kind, Mapping, Side, rewrite};

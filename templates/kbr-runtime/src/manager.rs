@@ -20,6 +20,7 @@ use futures::future::{BoxFuture, OptionFuture};
 use kube::api::PartialObjectMeta;
 use kube::runtime::watcher;
 use kube::{Client, Config};
+use tokio::sync::mpsc::UnboundedReceiver;
 use tokio::task::JoinSet;
 use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
@@ -681,6 +682,11 @@ impl Manager {
         });
         (watching, filled)
     }
+}
+
+/// The text of each warning about a write of the manager from now on, for a test.
+pub fn warnings_of_writes(manager: &Manager) -> UnboundedReceiver<String> {
+    manager.server.warnings().of_writes()
 }
 
 #[cfg(test)]

@@ -5,12 +5,13 @@
 //! namespace ([KEP-1693](https://github.com/kubernetes/enhancements/issues/1693)). kubectl prints it.
 
 use std::collections::HashMap;
-use std::sync::Mutex;
+use std::sync::{Mutex, OnceLock};
 use std::time::Duration;
 
 use http::HeaderMap;
 use http::header::WARNING;
 use prometheus_client::metrics::counter::Counter;
+use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio::time::Instant;
 
 use crate::cache::lock;
@@ -26,16 +27,30 @@ const MOST: usize = 100;
 pub(crate) struct Warnings {
     pub(crate) count: Counter,
     logged: Mutex<HashMap<String, Instant>>,
+    /// A test, which is told of each warning about a write.
+    test: OnceLock<UnboundedSender<String>>,
 }
 
 impl Warnings {
-    /// Counts the warnings of a response, and logs each that has not been logged lately.
-    pub(crate) fn note(&self, headers: &HeaderMap) {
+    /// All warnings about writes from now on, for a test.
+    pub(crate) fn of_writes(&self) -> UnboundedReceiver<String> {
+        let (sender, warnings) = unbounded_channel();
+        // An error means that somebody else is told.
+        let _ = self.test.set(sender);
+        warnings
+    }
+
+    /// Counts the warnings of a response to a request with that method, and logs each that has not been logged lately.
+    pub(crate) fn note(&self, method: &str, headers: &HeaderMap) {
         for warning in headers.get_all(WARNING) {
             let Some(warning) = warning.to_str().ok().and_then(text) else {
                 continue;
             };
             self.count.inc();
+            if let Some(test) = self.test.get().filter(|_| method != "GET") {
+                // An error means that the test is over.
+                let _ = test.send(warning.clone());
+            }
             if self.is_due(&warning) {
                 tracing::warn!(warning, "the API server warns");
             }

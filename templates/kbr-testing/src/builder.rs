@@ -48,6 +48,8 @@ pub struct Builder {
     api_server: Vec<String>,
     crds: Vec<CustomResourceDefinition>,
     watched: Wanted,
+    #[cfg(feature = "manager")]
+    allowed_warnings: Vec<String>,
 }
 
 /// How many namespaces are watched by default. Each has its own controllers.
@@ -64,6 +66,8 @@ impl Builder {
             api_server: Vec::new(),
             crds: Vec::new(),
             watched: Wanted::Many(NAMESPACES),
+            #[cfg(feature = "manager")]
+            allowed_warnings: Vec::new(),
         }
     }
 
@@ -145,6 +149,16 @@ impl Builder {
         self
     }
 
+    /// Lets the API server warn about writes of the operator with texts that contain `text`, such as
+    /// `v1 Endpoints is deprecated`. Any other warning about a write fails the tests: see
+    /// [`TestEnv::start_operator`].
+    #[cfg(feature = "manager")]
+    #[must_use]
+    pub fn allow_warning(mut self, text: &str) -> Self {
+        self.allowed_warnings.push(text.to_owned());
+        self
+    }
+
     /// Starts the servers and waits until they are ready and the project is installed.
     ///
     /// Blocks the calling thread, for about three seconds. It may be called from async code.
@@ -186,6 +200,8 @@ impl Builder {
             let mut env = TestEnv {
                 #[cfg(feature = "manager")]
                 operators: CancellationToken::new().drop_guard(),
+                #[cfg(feature = "manager")]
+                allowed_warnings: self.allowed_warnings,
                 kubelets: watch::Sender::new(()),
                 project: self.project,
                 control_plane,

@@ -224,6 +224,9 @@ pub struct TestEnv {
     /// Stops the operators, before the servers are stopped.
     #[cfg(feature = "manager")]
     operators: DropGuard,
+    /// Parts of the warnings about writes that fail no test.
+    #[cfg(feature = "manager")]
+    allowed_warnings: Vec<String>,
     /// Dropping it stops the automatic kubelets.
     kubelets: watch::Sender<()>,
     project: PathBuf,
@@ -451,9 +454,13 @@ impl TestEnv {
     /// `--leader-elect`: of several operators in one environment, one runs its controllers.
     ///
     /// It runs on its own thread until [`Operator::stop`] or the end of the environment. Its log is the file
-    /// `operator.log` in [`TestEnv::logs`]. If it ends by itself, or if the API server refuses one of its requests
-    /// because a rule is missing in its roles, each test that uses the environment fails with the reason, at
-    /// once if it waits in [`TestEnv::wait_for`].
+    /// `operator.log` in [`TestEnv::logs`]. Each test that uses the environment fails with the reason, at once if it
+    /// waits in [`TestEnv::wait_for`], when
+    ///
+    /// - the operator ends by itself,
+    /// - the API server refuses one of its requests because a rule is missing in its roles,
+    /// - the API server warns about one of its writes, such as of a field that it does not know and drops, or of
+    ///   a deprecated version. [`Builder::allow_warning`] allows a certain warning.
     ///
     /// Blocks the calling thread until the webhooks respond, if any are configured in
     /// `config/default`.

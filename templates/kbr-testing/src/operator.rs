@@ -16,7 +16,7 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use futures::FutureExt;
 use http::header::USER_AGENT;
 use http::{HeaderValue, Request};
-use kbr_runtime::internal::{chain, panic_message};
+use kbr_runtime::internal::{chain, panic_message, warnings_of_writes};
 use kbr_runtime::{BindAddress, Flags, Manager, ManagerError};
 use kube::Config;
 use kube::client::Body;
@@ -107,7 +107,22 @@ pub(super) fn start(
         .headers
         .push((USER_AGENT, HeaderValue::from_static(NAME)));
     let log = (log, path.clone());
-    let run = run(register, (flags, config), log, stop.clone(), sender);
+    let (failed, allowed) = (env.failure().clone(), env.allowed_warnings.clone());
+    let warned = move |warning: &str| {
+        if !allowed.iter().any(|text| warning.contains(text)) {
+            failed.set(&format!(
+                "the API server warned about a write of the operator: {warning}\n\
+                 Correct the write, or allow the warning with `Builder::allow_warning`"
+            ));
+        }
+    };
+    let run = run(
+        (register, warned),
+        (flags, config),
+        log,
+        stop.clone(),
+        sender,
+    );
     let (dropped, failure) = (dropped.clone(), env.failure().clone());
     let run = async move || match run.await {
         Err(problem) if !dropped.is_cancelled() => failure.set(&problem),
@@ -143,7 +158,7 @@ pub(super) fn start(
 }
 
 async fn run(
-    register: impl FnOnce(&mut Manager),
+    operator: (impl FnOnce(&mut Manager), impl Fn(&str) + Send + 'static),
     settings: (Flags, Config),
     (log, path): (File, PathBuf),
     stop: CancellationToken,
@@ -156,7 +171,7 @@ async fn run(
         .with_writer(Mutex::new(log));
     let _logger = subscriber.set_default();
 
-    let manager = AssertUnwindSafe(manage(register, settings, stop.clone()));
+    let manager = AssertUnwindSafe(manage(operator, settings, stop.clone()));
     let reason = match manager.catch_unwind().await {
         Ok(Ok(())) if stop.is_cancelled() => return Ok(()),
         Ok(Ok(())) => "it stopped without being told to".to_owned(),
@@ -203,12 +218,19 @@ async fn watch(
     }
 }
 
+/// Runs a manager, and calls `warned` with each warning about one of its writes.
 async fn manage(
-    register: impl FnOnce(&mut Manager),
+    (register, warned): (impl FnOnce(&mut Manager), impl Fn(&str) + Send + 'static),
     (flags, config): (Flags, Config),
     stop: CancellationToken,
 ) -> Result<(), ManagerError> {
     let mut manager = Manager::with_config(flags, config)?;
+    let mut warnings = warnings_of_writes(&manager);
+    tokio::spawn(async move {
+        while let Some(warning) = warnings.recv().await {
+            warned(&warning);
+        }
+    });
     register(&mut manager);
     let token = manager.stop_token();
     tokio::spawn(async move {

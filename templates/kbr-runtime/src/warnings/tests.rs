@@ -4,6 +4,7 @@
 //! Unit tests.
 
 use http::HeaderValue;
+use tokio::sync::mpsc::error::TryRecvError;
 
 use super::*;
 use crate::logging::tests::logged;
@@ -27,10 +28,10 @@ fn each_text_is_logged_once_in_a_while_and_counted_each_time() {
                 r#"299 - "unknown field \"spec.replica\"""#,
                 r#"299 - "v1 is deprecated" "Sat, 28 Nov 2026 10:00:00 GMT""#,
             ]);
-            warnings.note(&two);
-            warnings.note(&two);
+            warnings.note("GET", &two);
+            warnings.note("PATCH", &two);
             tokio::time::advance(REMINDER).await;
-            warnings.note(&headers(&[r#"299 - "v1 is deprecated""#]));
+            warnings.note("GET", &headers(&[r#"299 - "v1 is deprecated""#]));
         });
     });
 
@@ -47,10 +48,25 @@ fn each_text_is_logged_once_in_a_while_and_counted_each_time() {
 #[test]
 fn what_is_no_warning_is_left_out_and_texts_are_not_kept_without_end() {
     let warnings = Warnings::default();
-    warnings.note(&headers(&["299", "299 - \"open", "299 - \"\\", ""]));
+    warnings.note("GET", &headers(&["299", "299 - \"open", "299 - \"\\", ""]));
     assert_eq!(warnings.count.get(), 0);
     for number in 0..2 * MOST {
-        warnings.note(&headers(&[&format!("299 - \"{number}\"")]));
+        warnings.note("GET", &headers(&[&format!("299 - \"{number}\"")]));
     }
     assert_eq!(lock(&warnings.logged).len(), MOST);
+}
+
+#[test]
+fn a_test_is_told_of_each_warning_about_a_write() {
+    let warnings = Warnings::default();
+    let one = headers(&[r#"299 - "v1 is deprecated""#]);
+    warnings.note("PATCH", &one);
+
+    let mut told = warnings.of_writes();
+    warnings.note("GET", &one);
+    assert_eq!(told.try_recv(), Err(TryRecvError::Empty));
+    for method in ["PATCH", "POST"] {
+        warnings.note(method, &one);
+        assert_eq!(told.try_recv().as_deref(), Ok("v1 is deprecated"));
+    }
 }

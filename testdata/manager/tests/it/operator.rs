@@ -10,7 +10,8 @@ use api::v1::{Task, TaskSpec};
 use k8s_openapi::api::core::v1::Secret;
 use kbr_testing::TestEnv;
 use kube::Api;
-use kube::api::ListParams;
+use kube::api::{ListParams, Patch, PatchParams};
+use serde_json::json;
 
 use crate::support::{MANAGER, create, create_and_wait, is_reconciled, kill, processes};
 
@@ -128,4 +129,49 @@ async fn an_etcd_that_dies_fails_the_test_that_waits() {
     let expected = "\netcd ended with signal 9; its log, ";
     assert!(text.contains(expected), "{text}");
     assert!(text.contains("/etcd.log, ends with\n"), "{text}");
+}
+
+/// Starts an operator that writes a field that the API server does not know, and waits until it has.
+async fn write_unknown_field(env: &TestEnv) {
+    let namespace = env.namespace().await;
+    let api = Api::<Task>::namespaced(env.admin(), &namespace);
+    create(&api, "misspelt", TaskSpec::default()).await;
+    let (written, is_written) = tokio::sync::oneshot::channel();
+    env.start_operator(move |manager| {
+        let api = Api::<Task>::namespaced(manager.client(), &namespace);
+        tokio::spawn(async move {
+            let unknown = Patch::Merge(json!({ "status": { "phse": "Ready" } }));
+            let params = PatchParams::default();
+            let outcome = api.patch_status("misspelt", &params, &unknown).await;
+            written.send(outcome.map(drop)).unwrap();
+        });
+        manager::register(manager);
+    })
+    .unwrap();
+    is_written.await.unwrap().unwrap();
+}
+
+#[tokio::test]
+async fn a_warning_about_a_write_fails_the_test() {
+    if is_child() {
+        let env = start();
+        write_unknown_field(&env).await;
+        return wait_in_vain(&env).await;
+    }
+
+    let text = failed_child("operator::a_warning_about_a_write_fails_the_test");
+
+    let expected = "\nthe API server warned about a write of the operator: unknown field \"status.phse\"\n\
+                    Correct the write, or allow the warning with `Builder::allow_warning`\n";
+    assert!(text.contains(expected), "{text}");
+}
+
+#[tokio::test]
+async fn a_warning_that_is_allowed_fails_no_test() {
+    let env = TestEnv::builder(env!("CARGO_MANIFEST_DIR")).allow_warning("status.phse");
+    let env = env.start().unwrap();
+
+    write_unknown_field(&env).await;
+
+    create_and_wait(&env, &Api::default_namespaced(env.admin()), "later").await;
 }
