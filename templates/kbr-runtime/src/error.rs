@@ -7,6 +7,7 @@
 
 use std::io;
 use std::path::PathBuf;
+use std::time::Duration;
 
 use kube::config::{InferConfigError, KubeconfigError};
 
@@ -92,6 +93,14 @@ pub enum ManagerError {
         name: &'static str,
         /// Why it ended.
         reason: String,
+    },
+    /// A webhook has blocked the thread that all webhooks share for a minute.
+    #[error("the webhook {call} blocks all others: it has not returned for {limit:?}")]
+    WebhookBlocked {
+        /// The path of the webhook, and the object that it was called with.
+        call: String,
+        /// How long it may run without an `await`.
+        limit: Duration,
     },
     /// A controller ended by itself.
     #[error("controller `{name}` ended: {reason}")]

@@ -9,7 +9,10 @@
 //! and from the review objects of the API server.
 //!
 //! All webhooks share one thread. They may `await`, but code that blocks or computes for a long time
-//! delays the others. A webhook that panics denies the request.
+//! delays the others; one that does so for a minute ends the manager with [`ManagerError::WebhookBlocked`]. A webhook
+//! that panics denies the request.
+//!
+//! [`ManagerError::WebhookBlocked`]: crate::ManagerError::WebhookBlocked
 
 mod admission;
 mod admission_request;
@@ -18,6 +21,7 @@ mod field;
 mod patch;
 mod review;
 mod server;
+mod watchdog;
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -34,6 +38,7 @@ pub(crate) use server::Server;
 
 use admission::{Admission, Mutating, Validating};
 use conversion::Conversions;
+use watchdog::Watchdog;
 
 /// Any error: `?` converts every error type into it, and `.into()` converts a string.
 pub type BoxError = Box<dyn std::error::Error + Send + Sync>;
@@ -244,6 +249,7 @@ pub struct Webhooks {
     has_validators: bool,
     /// The panics of defaulters and validators.
     panics: Counter,
+    watchdog: Watchdog,
 }
 
 impl Webhooks {
@@ -325,25 +331,27 @@ impl Webhooks {
     /// The webhook at `path`, if there is one.
     fn at(&self, path: &str) -> Option<Webhook<'_>> {
         if path == Self::CONVERT && !self.conversions.is_empty() {
-            return Some(Webhook::Conversion(&self.conversions));
+            return Some(Webhook::Conversion(self));
         }
-        let admission = self.admissions.get(path)?;
-        Some(Webhook::Admission(&**admission, &self.panics))
+        let (path, admission) = self.admissions.get_key_value(path)?;
+        Some(Webhook::Admission(path, &**admission, self))
     }
 }
 
 /// The webhook at one path.
 enum Webhook<'a> {
-    Admission(&'a dyn Admission, &'a Counter),
-    Conversion(&'a Conversions),
+    Admission(&'a str, &'a dyn Admission, &'a Webhooks),
+    Conversion(&'a Webhooks),
 }
 
 impl Webhook<'_> {
     /// Returns the answer to a review, both as JSON, or what is wrong with the review.
     async fn answer(&self, review: &[u8]) -> Result<Vec<u8>, String> {
         match self {
-            Self::Admission(admission, panics) => admission.answer(review, panics).await,
-            Self::Conversion(conversions) => conversions.answer(review),
+            Self::Admission(path, admission, webhooks) => {
+                admission.answer(review, path, webhooks).await
+            }
+            Self::Conversion(webhooks) => webhooks.conversions.answer(review, &webhooks.watchdog),
         }
     }
 }

@@ -14,12 +14,12 @@ use futures::FutureExt;
 use futures::future::BoxFuture;
 use k8s_openapi::ByteString;
 use kube::core::Status;
-use prometheus_client::metrics::counter::Counter;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::value::RawValue;
 use tracing::Instrument;
 
+use super::Webhooks;
 use super::review::Answer;
 use crate::logging::panic_message;
 use crate::reading::{self, DecodeError};
@@ -83,13 +83,20 @@ struct Response<'a> {
 impl dyn Admission + '_ {
     /// Returns the answer to a review, both as JSON, or what is wrong with the review.
     ///
-    /// A panic also gets an answer, and is counted in `panics`.
-    pub(super) async fn answer(&self, review: &[u8], panics: &Counter) -> Result<Vec<u8>, String> {
+    /// A panic also gets an answer, and is counted.
+    pub(super) async fn answer(
+        &self,
+        review: &[u8],
+        path: &str,
+        webhooks: &Webhooks,
+    ) -> Result<Vec<u8>, String> {
         let request = Request::read(review)?;
         let handling = AssertUnwindSafe(self.handle(&request)).catch_unwind();
-        let handled = handling.instrument(request.span()).await;
+        let handling = handling.instrument(request.span());
+        let name = format!("`{path}` ({request})");
+        let handled = webhooks.watchdog.run(name, handling).await;
         let handled = handled.unwrap_or_else(|payload| {
-            panics.inc();
+            webhooks.panics.inc();
             let message = panic_message(&*payload);
             Err(status::internal_error(&format!("the webhook panicked: {message}")).into())
         });

@@ -26,8 +26,9 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
-use super::Converter;
 use super::review::{Answer, Review};
+use super::watchdog::Watchdog;
+use super::{Converter, Webhooks};
 pub use copy_fields::copy_fields;
 pub use difference::Difference;
 pub use mapping::{Kind, Mapping, Side, rewrite};
@@ -113,7 +114,7 @@ impl Conversions {
     /// # Errors
     ///
     /// What is wrong with `review`, if it is not a review.
-    pub(crate) fn answer(&self, review: &[u8]) -> Result<Vec<u8>, String> {
+    pub(super) fn answer(&self, review: &[u8], watchdog: &Watchdog) -> Result<Vec<u8>, String> {
         let review: Review<'_, Request<'_>> =
             serde_json::from_slice(review).map_err(|error| format!("not a review: {error}"))?;
         if (&*review.api_version, &*review.kind) != (REVIEW_VERSION, REVIEW_KIND) {
@@ -124,7 +125,8 @@ impl Conversions {
         }
         let request = review.request;
         let objects = request.objects.into_iter();
-        let converted = objects.map(|object| self.convert(object, &request.desired_version));
+        let converted =
+            objects.map(|object| self.convert(object, &request.desired_version, watchdog));
         let (result, converted_objects) = match converted.collect::<Result<_, _>>() {
             Ok(converted) => (json!({"status": "Success"}), converted),
             Err(error) => {
@@ -153,6 +155,7 @@ impl Conversions {
         &self,
         object: &'a RawValue,
         desired: &str,
+        watchdog: &Watchdog,
     ) -> Result<Cow<'a, RawValue>, String> {
         let head = match Head::of(object) {
             Some(head) if head.api_version == desired => return Ok(Cow::Borrowed(object)),
@@ -165,8 +168,9 @@ impl Conversions {
         let steps = self.steps(&head, desired);
         let steps = steps.ok_or_else(|| failed("no converter is registered for these versions"))?;
         let mut text = Cow::Borrowed(object.get());
+        let name = format!("`{}` ({head})", Webhooks::CONVERT).into();
         for (mapping, from, to) in steps {
-            let converted = mapping.convert(&text, from, to);
+            let converted = watchdog.call(&name, || mapping.convert(&text, from, to));
             text = Cow::Owned(converted.map_err(|cause| failed(&cause))?);
         }
         let converted = RawValue::from_string(text.into_owned());

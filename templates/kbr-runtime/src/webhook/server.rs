@@ -6,6 +6,7 @@
 mod http;
 mod weight;
 
+use std::future::pending;
 use std::net::TcpListener;
 use std::path::Path;
 use std::sync::Arc;
@@ -18,6 +19,7 @@ use tokio_util::sync::CancellationToken;
 use tracing::field::display;
 
 use super::Webhooks;
+use super::watchdog::Watchdog;
 use crate::certificate::{Certificate, Files, Own, clients_of};
 use crate::flags::WEBHOOK_MEMORY;
 use crate::http_server::{self, Peer, Tls};
@@ -29,6 +31,8 @@ use crate::{BindAddress, Flags, ManagerError};
 pub(crate) struct Server {
     server: http_server::Server,
     certificate: Option<Certificate>,
+    watchdog: Watchdog,
+    block: Duration,
 }
 
 /// What the server accepts, and how long it waits.
@@ -37,6 +41,8 @@ struct Limits {
     server: http_server::Limits,
     /// Time for one review, including its transfer. The API server waits for 30 seconds at most.
     review: Duration,
+    /// Time for which a webhook may block its thread. What ends later has no reader any more.
+    block: Duration,
 }
 
 const LIMITS: Limits = Limits {
@@ -54,6 +60,7 @@ const LIMITS: Limits = Limits {
         drain: Duration::from_secs(2),
     },
     review: Duration::from_secs(28),
+    block: Duration::from_secs(60),
 };
 
 impl Server {
@@ -119,12 +126,15 @@ impl Server {
             clients,
         };
         let counts = metrics.webhooks().at(webhooks.paths());
+        let watchdog = webhooks.watchdog.clone();
         let server = http_server::Server::start("webhooks", limits.server, |stop| {
             run(listener, (webhooks, counts), tls, stop, limits)
         })?;
         Ok(Self {
             server,
             certificate: Some(certificate),
+            watchdog,
+            block: limits.block,
         })
     }
 
@@ -135,7 +145,14 @@ impl Server {
 
     /// Waits until the server ends and returns the reason; waits forever if it is off.
     pub(crate) async fn ended(&mut self) -> ManagerError {
-        self.server.ended().await
+        if self.certificate.is_none() {
+            return pending().await;
+        }
+        let limit = self.block;
+        tokio::select! {
+            error = self.server.ended() => error,
+            call = self.watchdog.blocked(limit) => ManagerError::WebhookBlocked { call, limit },
+        }
     }
 
     /// Accepts no more requests, finishes the open ones, and frees the port.

@@ -65,6 +65,9 @@ impl Validator for ByName {
         let mut outcome = ValidationOutcome::default();
         match name(object) {
             "panic" => panic!("as it was asked to"),
+            "loop" => loop {
+                std::thread::sleep(Duration::from_millis(10));
+            },
             "slow" => tokio::time::sleep(Duration::from_secs(3600)).await,
             "nap" => tokio::time::sleep(Duration::from_millis(500)).await,
             "fail" => return Err("the lookup failed".into()),

@@ -5,6 +5,7 @@
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
+use std::fmt;
 
 use k8s_openapi::api::authentication::v1::UserInfo;
 use kube::Resource;
@@ -136,9 +137,19 @@ impl<'a> Request<'a> {
 
     /// The span that names the object in every log line of a webhook.
     pub(super) fn span(&self) -> tracing::Span {
-        let (operation, kind) = (self.operation, &self.kind.kind);
-        let object = Key::new(present(&self.namespace), self.name.to_string());
+        let (operation, kind, object) = (self.operation, &self.kind.kind, self.key());
         tracing::error_span!("review", ?operation, %kind, %object)
+    }
+
+    fn key(&self) -> Key {
+        Key::new(present(&self.namespace), self.name.to_string())
+    }
+}
+
+impl fmt::Display for Request<'_> {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (operation, kind, object) = (self.operation, &self.kind.kind, self.key());
+        write!(formatter, "{operation:?} {kind} `{object}`")
     }
 }
 

@@ -172,7 +172,7 @@ fn ask(desired: &str, objects: Value) -> Value {
         "kind": REVIEW_KIND,
         "request": {"uid": "1-2", "desiredAPIVersion": desired, "objects": objects},
     });
-    let answer = conversions().answer(review.to_string().as_bytes());
+    let answer = conversions().answer(review.to_string().as_bytes(), &Watchdog::default());
     let answer: Value = serde_json::from_slice(&answer.unwrap()).unwrap();
     assert_eq!(answer["apiVersion"], REVIEW_VERSION);
     assert_eq!(answer["kind"], REVIEW_KIND);
@@ -261,7 +261,9 @@ fn one_object_that_is_too_deep_or_too_large_does_not_break_a_list() {
         let review = format!(
             r#"{{"apiVersion":"{REVIEW_VERSION}","kind":"{REVIEW_KIND}","request":{{"uid":"1","desiredAPIVersion":"example.com/v2","objects":[{odd},{good}]}}}}"#
         );
-        let answer = conversions().answer(review.as_bytes()).unwrap();
+        let answer = conversions()
+            .answer(review.as_bytes(), &Watchdog::default())
+            .unwrap();
         let answer = String::from_utf8(answer).unwrap();
         assert!(answer.contains(r#""status":"Success""#), "{answer:.300}");
         assert!(answer.contains(r#""both":1"#), "{answer:.300}");
@@ -272,7 +274,9 @@ fn one_object_that_is_too_deep_or_too_large_does_not_break_a_list() {
         let review = review
             .replace("/v1\",\"deep", "/v2\",\"deep")
             .replace("/v0", "/v1");
-        let answer = conversions().answer(review.as_bytes()).unwrap();
+        let answer = conversions()
+            .answer(review.as_bytes(), &Watchdog::default())
+            .unwrap();
         let answer = String::from_utf8(answer).unwrap();
         assert!(answer.contains(r#""status":"Failed""#), "{answer:.300}");
         assert!(
@@ -311,7 +315,11 @@ fn an_unknown_version_or_kind_fails_with_the_name_of_the_object() {
 
 #[test]
 fn a_body_that_is_no_review_is_refused() {
-    let refused = |review: &str| conversions().answer(review.as_bytes()).unwrap_err();
+    let refused = |review: &str| {
+        conversions()
+            .answer(review.as_bytes(), &Watchdog::default())
+            .unwrap_err()
+    };
 
     assert!(refused("").starts_with("not a review: "));
     assert!(refused("[]").starts_with("not a review: "));

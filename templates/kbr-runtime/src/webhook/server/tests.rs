@@ -26,6 +26,7 @@ const SHORT: Limits = Limits {
         ..LIMITS.server
     },
     review: Duration::from_millis(300),
+    block: Duration::from_millis(300),
 };
 
 fn creation(name: &str) -> Value {
@@ -391,6 +392,54 @@ fn a_webhook_that_takes_too_long_is_a_failure_of_the_call() {
         answer.ends_with("the webhook gave no answer within 300ms"),
         "{answer}"
     );
+}
+
+/// The thread cannot answer anybody any more.
+#[test]
+fn a_webhook_that_never_returns_ends_the_server_and_is_named() {
+    let mut served = Served::start(SHORT);
+    let mut stream = served.connect();
+    let body = creation("loop").to_string();
+    stream
+        .write_all(format!("{}{body}", head(VALIDATE, body.len())).as_bytes())
+        .unwrap();
+
+    let runtime = Runtime::new().unwrap();
+    let error = runtime.block_on(served.server.ended()).to_string();
+
+    assert_eq!(
+        error,
+        format!(
+            "the webhook `{VALIDATE}` (Create CronJob `default/loop`) blocks all others: it has not returned for 300ms"
+        )
+    );
+}
+
+#[test]
+fn webhooks_that_only_wait_or_are_often_called_do_not_count_as_blocked() {
+    let mut served = Served::start(Limits {
+        review: Duration::from_secs(2),
+        ..SHORT
+    });
+    let runtime = Runtime::new().unwrap();
+    let (port, first) = (served.flags.webhook_port, trusting([&served.first]));
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            let begun = Instant::now();
+            while begun.elapsed() < Duration::from_secs(1) {
+                for name in ["nap", "a"] {
+                    let stream = TcpStream::connect(("127.0.0.1", port)).unwrap();
+                    let mut tls = connect(stream, first.clone()).unwrap();
+                    let head =
+                        format!("POST {VALIDATE} HTTP/1.1\r\ncontent-type: application/json");
+                    request(&mut tls, &head, creation(name).to_string().as_bytes()).unwrap();
+                }
+            }
+        });
+        let ended =
+            async { tokio::time::timeout(Duration::from_secs(1), served.server.ended()).await };
+        assert!(runtime.block_on(ended).is_err());
+    });
 }
 
 #[test]

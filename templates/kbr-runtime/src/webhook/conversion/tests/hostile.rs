@@ -95,7 +95,11 @@ fn conversions() -> Conversions {
 
 fn convert(conversions: &Conversions, object: &Value, version: &str) -> Result<Value, String> {
     let object = serde_json::value::to_raw_value(object).unwrap();
-    let converted = conversions.convert(&object, &format!("example.com/{version}"))?;
+    let converted = conversions.convert(
+        &object,
+        &format!("example.com/{version}"),
+        &Watchdog::default(),
+    )?;
     Ok(serde_json::from_str(converted.get()).unwrap())
 }
 
