@@ -61,5 +61,6 @@ mod docs;
 mod documents;
 mod guide;
 mod runtime_guide;
+mod runtime_modules;
 
 mod tidy;

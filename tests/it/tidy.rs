@@ -335,6 +335,16 @@ fn errors_of_commands_import_no_command() {
 /// What a file's code refers to with `crate::` and `super::`, as paths from the root of the crate, without
 /// tests and comments.
 fn imports(path: &str, text: &str) -> Vec<Vec<String>> {
+    let mut found = references(path, text);
+    found.retain(|path: &Vec<String>| {
+        let first = path.first().and_then(|name| name.chars().next());
+        first.is_some_and(char::is_lowercase)
+    });
+    found
+}
+
+/// The same, with items at the root of the crate.
+pub fn references(path: &str, text: &str) -> Vec<Vec<String>> {
     let own: Vec<&str> = path.trim_end_matches(".rs").split('/').collect();
     let code = text
         .lines()
@@ -361,10 +371,6 @@ fn imports(path: &str, text: &str) -> Vec<Vec<String>> {
             found.push(base.chain(tail).collect());
         }
     }
-    found.retain(|path: &Vec<String>| {
-        let first = path.first().and_then(|name| name.chars().next());
-        first.is_some_and(char::is_lowercase)
-    });
     found
 }
 

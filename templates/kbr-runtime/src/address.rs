@@ -11,8 +11,6 @@ use std::io;
 use std::net::{Ipv4Addr, Ipv6Addr, TcpListener};
 use std::str::FromStr;
 
-use crate::ManagerError;
-
 /// The address that a server listens on, or that the server is turned off. It is written as in the flags
 /// of controller-runtime.
 #[derive(Clone, Debug, Eq, PartialEq)]
@@ -44,19 +42,6 @@ impl BindAddress {
                 .map(Some),
             Self::Host(address) => TcpListener::bind(address.as_str()).map(Some),
         }
-    }
-
-    /// The same for `server`, which is named in an error.
-    ///
-    /// # Errors
-    ///
-    /// [`ManagerError::Listen`].
-    pub(crate) fn open(&self, server: &'static str) -> Result<Option<TcpListener>, ManagerError> {
-        self.listen().map_err(|source| ManagerError::Listen {
-            server,
-            address: self.clone(),
-            source,
-        })
     }
 }
 

@@ -39,10 +39,10 @@ use tower::util::BoxService;
 use tower::{BoxError, Service};
 use tracing::instrument::WithSubscriber;
 
-use crate::cache::lock;
 use crate::chain::chain;
 use crate::client::{ask_readiness, parameter};
-use crate::election::Gate;
+use crate::gate::Gate;
+use crate::lock::lock;
 use crate::metrics;
 use crate::plan::Plan;
 use crate::warnings::Warnings;

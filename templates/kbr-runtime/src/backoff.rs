@@ -17,8 +17,8 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
-use crate::cache::lock;
 use crate::key::Key;
+use crate::lock::lock;
 
 /// The delay after the first failure; it doubles with each further failure.
 pub(crate) const FIRST: Duration = Duration::from_millis(5);

@@ -16,7 +16,7 @@ use std::fmt::{self, Debug};
 use std::hash::Hash;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::Ordering;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
+use std::sync::{Arc, Mutex, TryLockError};
 use std::time::Duration;
 
 use kube::Resource;
@@ -31,10 +31,11 @@ use tokio::sync::watch;
 use tokio::time::timeout;
 
 use crate::key::Key;
+use crate::lock::lock;
 use crate::logging::panic_message;
 use crate::reading::DecodeError;
 use crate::watch::{Selection, resource};
-pub(crate) use entry::{DECODED, Entry, Owner, Received, is_controlled_by_a};
+pub(crate) use entry::{Entry, Owner, Received, is_controlled_by_a};
 use entry::{Term, fingerprint, version};
 pub(crate) use shared::{Caches, Source, Watched};
 use state::State;
@@ -613,10 +614,6 @@ impl<K: Resource> Debug for Cache<K> {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.debug_struct("Cache").finish_non_exhaustive()
     }
-}
-
-pub(crate) fn lock<T>(shared: &Mutex<T>) -> MutexGuard<'_, T> {
-    shared.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 #[cfg(test)]

@@ -3,14 +3,10 @@
 
 //! The certificate of a server, reloaded whenever its files change.
 //!
-//! A manager can also make its own: see [`own`].
-//!
 //! The files are polled several times a second. File system notifications would not do: the kubelet
 //! updates a mounted Secret by renaming a link to another folder.
 
-mod authority;
-mod own;
-mod validity;
+pub(crate) mod validity;
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
@@ -27,10 +23,9 @@ use rustls::sign::CertifiedKey;
 use rustls::{RootCertStore, ServerConfig};
 use tokio_rustls::TlsAcceptor;
 
-use crate::cache::lock;
 use crate::chain::chain;
+use crate::lock::lock;
 use crate::metrics::Reads;
-pub(crate) use own::Own;
 
 /// How often the files are read. They are small, and held in memory if the kubelet mounts them.
 const PERIOD: Duration = Duration::from_millis(250);
@@ -45,7 +40,7 @@ impl Certificate {
         lock(&self.0).as_ref().err().cloned()
     }
 
-    fn set(&self, certificate: Result<Arc<CertifiedKey>, String>) {
+    pub(crate) fn set(&self, certificate: Result<Arc<CertifiedKey>, String>) {
         *lock(&self.0) = certificate;
     }
 

@@ -16,8 +16,8 @@ use tokio::runtime::Handle;
 use tokio::task::spawn_blocking;
 use tokio::time::timeout;
 
-use crate::cache::lock;
 use crate::chain::chain;
+use crate::lock::lock;
 use crate::webhook::BoxError;
 
 /// How long a check may take; less than the second after which the kubelet gives up on a probe by

@@ -6,9 +6,13 @@
 //! A reconcile uses the manager's clock and not the system clock, so that a test can set the time instead
 //! of waiting.
 
+mod boot_time;
+
 use futures::{Stream, StreamExt, stream};
 use k8s_openapi::jiff::Timestamp;
 use tokio::sync::watch;
+
+pub(crate) use boot_time::BootTime;
 
 /// Tells the time: that of the system clock, or in a test the time that the test sets. Clones share it.
 ///

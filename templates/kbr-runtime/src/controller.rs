@@ -22,9 +22,10 @@ use kube::{Resource, ResourceExt};
 use serde::Serialize;
 
 use crate::Cache;
-use crate::cache::{Cached, Change, Entry, Hasher, Owner, Source, guard, is_controlled_by_a, lock};
+use crate::cache::{Cached, Change, Entry, Hasher, Owner, Source, guard, is_controlled_by_a};
 use crate::handle::{Applies, Declared, Names};
 use crate::key::Key;
+use crate::lock::lock;
 use crate::pause::Pause;
 use crate::queue::{Cause, Queue, Trigger};
 use crate::referenced::References;

@@ -12,9 +12,7 @@
 //! (five seconds by default) before another process may take the Lease. A request that was handed to the kernel before that can still
 //! arrive, which is why writes name the version that they change, or create an object with a fixed name.
 
-mod boot_time;
 mod candidate;
-mod gate;
 mod record;
 
 use std::time::Duration;
@@ -24,13 +22,14 @@ use tokio::sync::watch;
 use tokio::time::sleep;
 use tokio_util::sync::CancellationToken;
 
+use crate::clock::BootTime;
+use crate::gate::Gate;
+use crate::key::is_name;
 use crate::metrics::Metrics;
 use crate::random::random;
 use crate::thread::Thread;
 use crate::{Flags, ManagerError};
-use boot_time::BootTime;
 use candidate::Candidate;
-pub(crate) use gate::Gate;
 use record::Record;
 
 /// How long the process may continue after its Lease was lost, unless another may take the Lease earlier.
@@ -157,18 +156,6 @@ impl Settings {
     fn last_moments(&self) -> Duration {
         LAST_MOMENTS.min(self.lease_duration.saturating_sub(self.renew_deadline))
     }
-}
-
-/// Whether it is a DNS subdomain (RFC 1123), as names of Leases are.
-pub(crate) fn is_name(name: &str) -> bool {
-    let is_label = |label: &str| {
-        let allowed = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
-        label.bytes().all(allowed)
-            && !label.is_empty()
-            && !label.starts_with('-')
-            && !label.ends_with('-')
-    };
-    name.len() <= 253 && name.split('.').all(is_label)
 }
 
 impl Election {

@@ -27,7 +27,6 @@ use tokio_util::sync::CancellationToken;
 use crate::api_server::ApiServer;
 use crate::chain::chain;
 use crate::reading::hash_of;
-use crate::watch::LONGEST_PAUSE;
 
 /// How many events wait to be published.
 const WAITING: usize = 4096;
@@ -145,7 +144,7 @@ impl Publisher {
                 return;
             };
             while !server.answers() {
-                server.answering(LONGEST_PAUSE).await;
+                server.answering(PATIENCE).await;
             }
             event.reporting_instance = Some(instance.clone());
             match timeout(PATIENCE, self.publish(&client, event)).await {

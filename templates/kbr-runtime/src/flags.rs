@@ -6,6 +6,7 @@
 //! Names and defaults are those of a kubebuilder project if it has the flag. This module only parses: what a
 //! value means is decided where it is used.
 
+use std::ffi::OsStr;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -13,7 +14,7 @@ use clap::{ArgAction, Args, Command, FromArgMatches, ValueEnum, value_parser};
 use k8s_openapi::jiff::SignedDuration;
 use tracing_subscriber::filter::LevelFilter;
 
-use crate::{BindAddress, namespaces};
+use crate::BindAddress;
 
 /// Flags of the manager; flatten them into the project's own flags.
 ///
@@ -179,9 +180,12 @@ pub struct Flags {
 
     /// The namespaces that [`Manager::namespaces`](crate::Manager::namespaces) returns. There is no flag
     /// for them: parsed flags take them from `$WATCH_NAMESPACE`, separated by commas.
-    #[arg(skip = namespaces::of_environment())]
+    #[arg(skip = watched_namespaces())]
     pub watch_namespace: Vec<String>,
 }
+
+/// The namespaces to watch: the same variable as in operators that use controller-runtime.
+pub(crate) const WATCH_NAMESPACE: &str = "WATCH_NAMESPACE";
 
 /// The default of `--webhook-memory`. The scaffolded Deployment allows 128 MiB.
 pub(crate) const WEBHOOK_MEMORY: u16 = 40;
@@ -218,6 +222,19 @@ pub(crate) fn duration(text: &str) -> Result<Duration, String> {
         .parse()
         .map_err(|_| "expected a duration such as `25s` or `1m30s`")?;
     Duration::try_from(duration).map_err(|_| "a duration cannot be negative".to_owned())
+}
+
+/// The namespaces in the environment; none if the variable is not set or is empty.
+fn watched_namespaces() -> Vec<String> {
+    split(std::env::var_os(WATCH_NAMESPACE).as_deref())
+}
+
+pub(crate) fn split(value: Option<&OsStr>) -> Vec<String> {
+    let value = value.unwrap_or_default().to_string_lossy();
+    match &*value {
+        "" => Vec::new(),
+        names => names.split(',').map(str::to_owned).collect(),
+    }
 }
 
 #[cfg(test)]

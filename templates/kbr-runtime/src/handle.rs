@@ -26,11 +26,12 @@ use crate::Clock;
 use crate::api_server::ApiServer;
 use serde_json::Value;
 
-use crate::cache::{Cache, Cached, Entry, Received, lock};
+use crate::cache::{Cache, Cached, Entry, Received};
 use crate::client::api;
 use crate::diff::{self, Field};
 use crate::events::Events;
 use crate::key::Key;
+use crate::lock::lock;
 pub(crate) use apply::Applies;
 pub use apply::{Applied, Outcome};
 use declared::Chosen;

@@ -31,11 +31,11 @@ use tokio::time::{Instant, timeout};
 use tokio_rustls::TlsAcceptor;
 use tokio_util::sync::{CancellationToken, DropGuard};
 
-use crate::ManagerError;
 use crate::certificate::{Certificate, Clients};
 use crate::chain::chain;
 use crate::logging::LogLimit;
 use crate::thread::Thread;
+use crate::{BindAddress, ManagerError};
 use metered::Metered;
 use peer::Peers;
 pub(crate) use peer::{Peer, Unavailable};
@@ -73,6 +73,22 @@ pub(crate) struct Limits {
     pub(crate) lame_duck: Duration,
     /// Time to finish open requests after that.
     pub(crate) drain: Duration,
+}
+
+/// Opens the listening socket of `server`, which is named in an error; `None` when it is turned off.
+///
+/// # Errors
+///
+/// [`ManagerError::Listen`].
+pub(crate) fn listen(
+    address: &BindAddress,
+    server: &'static str,
+) -> Result<Option<TcpListener>, ManagerError> {
+    address.listen().map_err(|source| ManagerError::Listen {
+        server,
+        address: address.clone(),
+        source,
+    })
 }
 
 /// A whole response.

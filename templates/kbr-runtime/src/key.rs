@@ -80,3 +80,14 @@ where
         }
     }
 }
+/// Whether it is a DNS subdomain (RFC 1123), as names of Leases are.
+pub(crate) fn is_name(name: &str) -> bool {
+    let is_label = |label: &str| {
+        let allowed = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
+        label.bytes().all(allowed)
+            && !label.is_empty()
+            && !label.starts_with('-')
+            && !label.ends_with('-')
+    };
+    name.len() <= 253 && name.split('.').all(is_label)
+}

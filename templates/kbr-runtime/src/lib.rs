@@ -37,6 +37,22 @@
 //! installs the project's manifests, provides clients with the permissions of the deployed manager, and
 //! runs the operator in the test process.
 //!
+//! # The modules
+//!
+//! Each module uses only those before it, from left to right and line by line. A `+` joins two that use each other.
+//!
+//! ```text
+//! values    action address chain clock conditions diff lock key problem random reading retry target backoff
+//! process   error thread running signals flags logging+otlp exit
+//! counts    metrics warnings
+//! work      queue workers
+//! requests  gate client plan api_server events
+//! objects   cache+watch handle hold pause referenced restless reconciler controller
+//! servers   certificate http_server webhook issuer metrics_server checks health probes
+//! manager   election namespaces manager
+//! outside   guide internal
+//! ```
+//!
 //! # The version of Kubernetes
 //!
 //! The program chooses it with one of the features of [`k8s_openapi`], such as `v1_37`, as with every
@@ -80,7 +96,11 @@ mod error;
 #[cfg(feature = "manager")]
 mod events;
 #[cfg(feature = "manager")]
+mod exit;
+#[cfg(feature = "manager")]
 mod flags;
+#[cfg(feature = "manager")]
+mod gate;
 #[cfg(feature = "manager")]
 pub mod guide;
 #[cfg(feature = "manager")]
@@ -94,13 +114,19 @@ mod http_server;
 #[doc(hidden)]
 pub mod internal;
 #[cfg(feature = "manager")]
+mod issuer;
+#[cfg(feature = "manager")]
 mod key;
+#[cfg(feature = "manager")]
+mod lock;
 #[cfg(feature = "manager")]
 mod logging;
 #[cfg(feature = "manager")]
 mod manager;
 #[cfg(feature = "manager")]
 mod metrics;
+#[cfg(feature = "manager")]
+mod metrics_server;
 #[cfg(feature = "manager")]
 mod namespaces;
 #[cfg(feature = "otlp")]
@@ -153,8 +179,9 @@ pub use self::{
     cache::{Cache, Cached},
     clock::{Clock, ClockSetter},
     controller::Controller,
-    error::{ManagerError, exit},
+    error::ManagerError,
     events::Events,
+    exit::exit,
     flags::{Flags, LogFormat},
     handle::{Applied, Handle, Outcome, OwnedError, is_controlled_by},
     logging::init as init_logging,

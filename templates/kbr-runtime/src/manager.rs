@@ -26,13 +26,14 @@ use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 
 use crate::api_server::ApiServer;
-use crate::cache::{Cached, Caches, Source, lock};
-use crate::certificate::Own;
+use crate::cache::{Cached, Caches, Source};
 use crate::controller::{Prepared, Run};
 use crate::election::{self, Election};
 use crate::events::{Events, Publisher};
 use crate::health::Health;
-use crate::metrics::{self, Metrics};
+use crate::issuer::Issuer;
+use crate::lock::lock;
+use crate::metrics::Metrics;
 use crate::probes::{self, Added};
 use crate::queue::Queue;
 use crate::running::Running;
@@ -41,7 +42,7 @@ use crate::webhook::{self, BoxError, Webhooks};
 use crate::workers::Threads;
 use crate::{
     Action, Cache, Clock, Controller, Flags, Handle, ManagerError, chain, client, logging,
-    namespaces, signals,
+    metrics_server, namespaces, signals,
 };
 use lead::Lead;
 
@@ -153,8 +154,8 @@ impl Manager {
         let host = config.cluster_url.authority();
         let host = host.map_or("", |host| host.as_str());
         metrics.count_requests(host, server.requests());
-        metrics.count_warnings(server.warnings());
-        metrics.count_panics(&webhooks);
+        metrics.count_warnings(&server.warnings().count);
+        metrics.count_panics(webhooks.panics(), webhooks.conversion_panics());
         let (events, publisher) = Events::new(metrics.dropped_events());
         Ok(Self {
             flags,
@@ -540,7 +541,7 @@ impl Manager {
         if let Some(Ok(Some(known))) = self.stop.run_until_cancelled(first).await {
             known?;
         }
-        let mut metrics = metrics::start(&self.flags, &self.config, &self.metrics)?;
+        let mut metrics = metrics_server::start(&self.flags, &self.config, &self.metrics)?;
         let election = settings.map(|settings| {
             let (config, gate) = (self.config.clone(), self.server.gate());
             Election::start(settings, config, gate, &self.metrics, self.end)
@@ -548,14 +549,15 @@ impl Manager {
         let election = election.transpose()?;
         let webhooks = std::mem::take(&mut self.webhooks);
         let namespace = &self.config.default_namespace;
-        let own = Own::of(
+        let issuer = Issuer::of(
             &self.flags,
             &webhooks,
             &self.metrics,
             &self.server,
             namespace,
         )?;
-        let mut server = webhook::Server::start(&self.flags, webhooks, &self.metrics, own)?;
+        let issued = issuer.map(|issuer| (issuer.certificate(), issuer.follow().boxed()));
+        let mut server = webhook::Server::start(&self.flags, webhooks, &self.metrics, issued)?;
         let mut health = Health::new(self.server.clone());
         let workers = self.controllers.iter().map(|controller| controller.workers);
         let threads = Threads::start(workers.sum())?;
@@ -636,7 +638,9 @@ impl Manager {
         let controllers = controllers.map(|controller| {
             let queue = Queue::new(self.metrics.controller(controller.name));
             health.add(controller.name, queue.clone());
-            self.metrics.watch(controller.name, queue.clone());
+            let observed = queue.clone();
+            self.metrics
+                .watch(controller.name, move || observed.backlog());
             let run = Run {
                 server: self.server.clone(),
                 client: self.client.clone(),

@@ -2,19 +2,16 @@
 // SPDX-License-Identifier: Apache-2.0
 
 //! The metrics of a manager, with the names, labels and buckets of controller-runtime, so that its
-//! dashboards and alerts work unchanged; a few that it lacks, with the prefix `kbr_`; and a server for them.
+//! dashboards and alerts work unchanged; and a few that it lacks, with the prefix `kbr_`.
 //!
 //! Everything is counted, whether or not metrics are served: counting costs nanoseconds, since each
 //! part of the process looks up its series only once, when it starts.
 
-mod access;
-mod cache;
 mod controllers;
 #[cfg(feature = "native-histograms")]
-mod native;
+pub(crate) mod native;
 mod process;
 mod requests;
-mod server;
 mod watches;
 mod webhooks;
 
@@ -36,13 +33,10 @@ use prometheus_client::registry::{Metric, Registry};
 
 pub(crate) use controllers::{Backlog, Counts};
 pub(crate) use requests::{Requests, method};
-pub(crate) use server::start;
-pub(crate) use watches::{Share, Watches};
+pub(crate) use watches::{DECODED, Share, Watches};
 pub(crate) use webhooks::Counts as WebhookCounts;
 
-use crate::cache::lock;
-use crate::queue::Queue;
-use crate::warnings::Warnings;
+use crate::lock::lock;
 use controllers::Controllers;
 #[cfg(feature = "native-histograms")]
 use native::histogram;
@@ -154,11 +148,11 @@ impl Metrics {
     }
 
     /// Registers the warnings of the API server.
-    pub(crate) fn count_warnings(&self, warnings: &Warnings) {
+    pub(crate) fn count_warnings(&self, warnings: &Counter) {
         self.register(
             "kbr_api_server_warnings_total",
             "Warnings in the responses of the API server, such as of an unknown field",
-            warnings.count.clone(),
+            warnings.clone(),
         );
     }
 
@@ -171,17 +165,17 @@ impl Metrics {
         )
     }
 
-    /// Registers the panic counters of `webhooks`.
-    pub(crate) fn count_panics(&self, webhooks: &crate::webhook::Webhooks) {
+    /// Registers the counters of panics in webhooks.
+    pub(crate) fn count_panics(&self, admissions: Counter, conversions: Counter) {
         self.register(
             "controller_runtime_webhook_panics_total",
             "Defaulters and validators that have panicked",
-            webhooks.panics(),
+            admissions,
         );
         self.register(
             "controller_runtime_conversion_webhook_panics_total",
             "Converters that have panicked",
-            webhooks.conversion_panics(),
+            conversions,
         );
     }
 
@@ -190,9 +184,13 @@ impl Metrics {
         self.0.controllers.of(name)
     }
 
-    /// Reports what waits and what runs in `queue`.
-    pub(crate) fn watch(&self, controller: &'static str, queue: Queue) {
-        self.0.controllers.watch(controller, queue);
+    /// Reports what waits and what runs in the queue of `controller`, according to `backlog`.
+    pub(crate) fn watch(
+        &self,
+        controller: &'static str,
+        backlog: impl Fn() -> Backlog + Send + Sync + 'static,
+    ) {
+        self.0.controllers.watch(controller, Box::new(backlog));
     }
 
     pub(crate) fn webhooks(&self) -> &Webhooks {
@@ -222,7 +220,7 @@ impl Metrics {
 
     /// All metrics in Prometheus' protobuf format, with native histograms.
     #[cfg(feature = "native-histograms")]
-    fn protobuf(&self) -> Result<Vec<u8>, prometheus_protobuf::EncodeError> {
+    pub(crate) fn protobuf(&self) -> Result<Vec<u8>, prometheus_protobuf::EncodeError> {
         prometheus_protobuf::encode_to_vec(&self.current().registry)
     }
 

@@ -7,8 +7,6 @@
 //! misspelt one, it would wait forever, and nobody would notice.
 
 use std::collections::HashSet;
-use std::env;
-use std::ffi::OsStr;
 use std::time::Duration;
 
 use k8s_openapi::api::core::v1::Namespace;
@@ -16,29 +14,14 @@ use kube::{Api, Client};
 
 use crate::ManagerError;
 use crate::api_server::{ApiServer, pause};
-use crate::election::is_name;
-
-/// The same variable as in operators that use controller-runtime.
-const VARIABLE: &str = "WATCH_NAMESPACE";
+use crate::flags::WATCH_NAMESPACE as VARIABLE;
+use crate::key::is_name;
 
 /// The length of the longest DNS label (RFC 1123), which the name of a namespace is.
 const LONGEST: usize = 63;
 
 /// The time between two requests that are not answered.
 const RETRY: Duration = Duration::from_secs(1);
-
-/// The namespaces in the environment; none if the variable is not set or is empty.
-pub(crate) fn of_environment() -> Vec<String> {
-    split(env::var_os(VARIABLE).as_deref())
-}
-
-fn split(value: Option<&OsStr>) -> Vec<String> {
-    let value = value.unwrap_or_default().to_string_lossy();
-    match &*value {
-        "" => Vec::new(),
-        names => names.split(',').map(str::to_owned).collect(),
-    }
-}
 
 /// Checks that there is at least one name, that all are valid names of namespaces, and that none is
 /// repeated.

@@ -14,10 +14,11 @@ use kube::core::Status;
 use serde::Serialize;
 use serde_json::json;
 
-use crate::cache::{Cached, lock};
+use crate::cache::Cached;
 use crate::conditions::{self, ConditionStatus};
 use crate::handle::{Hand, shown};
 use crate::key::Key;
+use crate::lock::lock;
 
 /// The condition of a paused object, and its reason while it is true.
 const PAUSED: &str = "Paused";

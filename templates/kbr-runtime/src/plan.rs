@@ -22,9 +22,9 @@ use tokio::time::{sleep, timeout};
 use tower::{BoxError, service_fn};
 use tracing::instrument::WithSubscriber;
 
-use crate::cache::{Source, lock};
 use crate::client::parameter;
 use crate::key::Key;
+use crate::lock::lock;
 use crate::target::Target;
 use crate::workers::Work;
 use report::{Step, What};
@@ -59,20 +59,12 @@ pub(crate) struct Pass<'a> {
     /// The kind of its objects, such as `cronjobs.batch`.
     pub(crate) resource: String,
     pub(crate) objects: Vec<Arc<Key>>,
-    pub(crate) sources: &'a [Arc<dyn Source>],
+    /// Forgets the writes in the caches: the next reconcile sees the cluster as it is.
+    pub(crate) forget: &'a (dyn Fn() + Sync),
     pub(crate) threads: Threads,
     /// A reconcile that takes longer blocks its thread: its own deadline is shorter.
     pub(crate) limit: Duration,
     pub(crate) work: Work,
-}
-
-impl Pass<'_> {
-    /// The next reconcile sees the cluster as it is.
-    fn forget(&self) {
-        for source in self.sources {
-            source.forget_writes();
-        }
-    }
 }
 
 /// A request that writes and has no dry run.
@@ -86,7 +78,7 @@ struct NoDryRun {
 impl Plan {
     /// Reconciles each object once.
     pub(crate) async fn pass(&self, pass: Pass<'_>) {
-        pass.forget();
+        (pass.forget)();
         for object in &pass.objects {
             let name = format!("{} {object}", pass.resource);
             let mut attempts = 1;
@@ -115,7 +107,7 @@ impl Plan {
             abort.abort();
             self.failed("timeout: it blocks its thread", false);
         }
-        pass.forget();
+        (pass.forget)();
         self.lock().is_conflict
     }
 

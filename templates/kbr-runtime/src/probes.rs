@@ -70,7 +70,7 @@ pub(crate) fn start(
     health: Health,
     checks: Added,
 ) -> Result<Server, ManagerError> {
-    let Some(listener) = address.open("the health probes")? else {
+    let Some(listener) = http_server::listen(address, "the health probes")? else {
         return Ok(Server::default());
     };
     Server::start("probes", LIMITS, |_| {

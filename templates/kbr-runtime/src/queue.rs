@@ -17,8 +17,8 @@ use std::time::Duration;
 use tokio::sync::Notify;
 use tokio::time::{Instant, timeout_at};
 
-use crate::cache::lock;
 use crate::key::Key;
+use crate::lock::lock;
 use crate::metrics::{Backlog, Counts};
 
 /// After this many changed objects, it is the turn of a listed one.

@@ -13,8 +13,8 @@ use std::sync::{Arc, Mutex};
 use kube::Resource;
 use kube::runtime::reflector::ObjectRef;
 
-use crate::cache::lock;
 use crate::key::{Index, Key, unindex};
+use crate::lock::lock;
 
 /// The references of one controller's objects to the objects of one other kind. Clones share them.
 #[derive(Clone, Default)]

@@ -9,8 +9,8 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
-use crate::cache::lock;
 use crate::key::Key;
+use crate::lock::lock;
 
 /// Objects are counted for this long.
 const PERIOD: Duration = Duration::from_secs(60);

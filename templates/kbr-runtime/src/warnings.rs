@@ -14,7 +14,7 @@ use prometheus_client::metrics::counter::Counter;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio::time::Instant;
 
-use crate::cache::lock;
+use crate::lock::lock;
 
 /// The time between two log lines with the same text.
 const REMINDER: Duration = Duration::from_secs(600);

@@ -30,10 +30,11 @@ use tokio::time::{Instant, sleep};
 use tower::service_fn;
 
 use crate::api_server::{ApiServer, OwnWatch, WATCH_SECONDS, pause};
-use crate::cache::{Cached, Received, Source, lock};
+use crate::cache::{Cached, Received, Source};
 use crate::chain::chain;
 use crate::client::{api, parameter};
 use crate::events::Events;
+use crate::lock::lock;
 use crate::metrics;
 use crate::random::random;
 

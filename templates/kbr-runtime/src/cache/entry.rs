@@ -10,22 +10,19 @@
 use std::borrow::Cow;
 use std::fmt::{self, Debug};
 use std::marker::PhantomData;
-use std::sync::{Arc, LazyLock};
+use std::sync::Arc;
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use kube::Resource;
 use kube::api::ObjectMeta;
-use prometheus_client::metrics::counter::Counter;
 use serde::de::{DeserializeOwned, Error as _, IgnoredAny};
 use serde::{Deserialize, Deserializer};
 use serde_json::Value;
 use serde_json::value::RawValue;
 
 use crate::key::Key;
+use crate::metrics::DECODED;
 use crate::reading::{DecodeError, hash_of, read_object, read_text};
-
-/// How often an object was parsed, by all caches of this process.
-pub(crate) static DECODED: LazyLock<Counter> = LazyLock::new(Counter::default);
 
 /// An object of kind `K` as the API server sent it, without `metadata.managedFields`. Only its metadata has been
 /// read, so an object that does not fit its Rust type does not break the list for the others.

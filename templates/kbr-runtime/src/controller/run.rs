@@ -19,9 +19,10 @@ use tokio_util::sync::CancellationToken;
 use super::Controller;
 use crate::api_server::ApiServer;
 use crate::backoff::Backoff;
-use crate::cache::{Cached, Source, lock};
+use crate::cache::{Cached, Source};
 use crate::events::Events;
 use crate::handle::{Hand, Statuses};
+use crate::lock::lock;
 use crate::plan::Pass;
 use crate::queue::{Cause, Queue};
 use crate::reconciler::{Policy, Reconciler};
@@ -136,7 +137,7 @@ impl<K: Cached> Controller<K> {
                     controller: name,
                     resource: cache.resource(),
                     objects: cache.keys(),
-                    sources: &sources,
+                    forget: &|| sources.iter().for_each(|source| source.forget_writes()),
                     threads,
                     limit: queue.bound(),
                     work,

@@ -21,11 +21,11 @@ use tokio::sync::watch;
 use tokio::time::{Instant, sleep, sleep_until, timeout};
 use tokio_util::sync::CancellationToken;
 
-use super::boot_time::BootTime;
-use super::gate::Gate;
 use super::record::Record;
 use super::{JITTER, Settings, State};
 use crate::chain::chain;
+use crate::clock::BootTime;
+use crate::gate::Gate;
 use crate::random::random;
 
 /// How long a watch of the Lease lasts.

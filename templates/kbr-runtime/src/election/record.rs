@@ -12,7 +12,7 @@ use k8s_openapi::api::coordination::v1::Lease;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::MicroTime;
 use k8s_openapi::jiff::Timestamp;
 
-use super::boot_time::BootTime;
+use crate::clock::BootTime;
 
 /// How long a Lease is valid that does not say so; client-go's default.
 const DURATION: Duration = Duration::from_secs(15);

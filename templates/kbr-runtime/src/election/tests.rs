@@ -4,7 +4,7 @@
 //! Unit tests. Candidates with a real API server are tested in a project.
 
 use super::*;
-use boot_time::BootTime;
+use crate::clock::BootTime;
 use prometheus_client::metrics::gauge::Gauge;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Instant;

@@ -13,7 +13,7 @@ use kube::client::Body;
 use serde_json::Value;
 
 use super::*;
-use crate::cache::lock;
+use crate::lock::lock;
 
 /// The events of a process, whose API server answers with these codes in order, and with 200 afterwards. It does not
 /// answer where the code is 0.

@@ -20,8 +20,9 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::{Handle, OwnedError, changed};
-use crate::cache::{Cache, Cached, Entry, Received, lock};
+use crate::cache::{Cache, Cached, Entry, Received};
 use crate::key::Key;
+use crate::lock::lock;
 use crate::reading::{hash_of, write_value};
 
 /// How many times to try to write an object that others change at the same time.

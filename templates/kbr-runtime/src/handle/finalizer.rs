@@ -10,9 +10,10 @@ use serde_json::{Value, json};
 use super::delete::is_gone;
 use super::{Handle, paths};
 use crate::Action;
-use crate::cache::{Cached, Received, lock};
+use crate::cache::{Cached, Received};
 use crate::diff;
 use crate::key::Key;
+use crate::lock::lock;
 
 impl<K: Cached> Handle<K> {
     /// Runs `apply`; if the object is being deleted, runs `clean_up` instead, and then lets the object go.

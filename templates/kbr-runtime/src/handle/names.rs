@@ -6,8 +6,8 @@
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex};
 
-use crate::cache::lock;
 use crate::key::{Index, Key, unindex};
+use crate::lock::lock;
 
 /// By resource, such as `jobs.batch`, and name, the objects that want that name and may not get it. Clones share it.
 #[derive(Clone, Default)]

@@ -11,9 +11,10 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::{Hand, Handle, paths};
-use crate::cache::{Cached, Received, lock};
+use crate::cache::{Cached, Received};
 use crate::client::api;
 use crate::diff;
+use crate::lock::lock;
 use crate::reading::{hash_of, write_value};
 
 /// The last status of each object that was written although it seemed to differ, by uid: what was written, and what

@@ -21,7 +21,7 @@ use tokio::time::{Instant, timeout};
 use tokio_util::sync::CancellationToken;
 
 use super::Limits;
-use crate::cache::lock;
+use crate::lock::lock;
 use crate::logging::LogLimit;
 
 /// How long a peer may neither send nor receive anything before it can be evicted.

@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
-use crate::cache::lock;
+use crate::lock::lock;
 
 /// The time between two lines about the same.
 const QUIET: Duration = Duration::from_secs(60);

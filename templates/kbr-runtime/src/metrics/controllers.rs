@@ -15,8 +15,10 @@ use prometheus_client::metrics::histogram::Histogram;
 
 use super::{Labels, Table, WIDE, histogram};
 use crate::Action;
-use crate::cache::lock;
-use crate::queue::Queue;
+use crate::lock::lock;
+
+/// What waits and runs in the queue of a controller.
+type Queue = Box<dyn Fn() -> Backlog + Send + Sync>;
 
 /// Buckets for the duration of a reconcile, in seconds.
 const RECONCILE: [f64; 40] = [
@@ -159,7 +161,7 @@ impl Controllers {
     pub(super) fn refresh(&self) {
         let mut all: BTreeMap<&'static str, Backlog> = BTreeMap::new();
         for (name, queue) in &*lock(&self.queues) {
-            let (sum, one) = (all.entry(*name).or_default(), queue.backlog());
+            let (sum, one) = (all.entry(*name).or_default(), queue());
             sum.waiting += one.waiting;
             sum.running += one.running;
             sum.unfinished += one.unfinished;

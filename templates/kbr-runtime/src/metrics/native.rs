@@ -11,7 +11,7 @@ use http::header::ACCEPT;
 use prometheus_client::metrics::histogram::{Histogram, NativeHistogramConfig};
 
 /// The content type, as Prometheus requests it and receives it.
-pub(super) const PROTOBUF: &str =
+pub(crate) const PROTOBUF: &str =
     "application/vnd.google.protobuf; proto=io.prometheus.client.MetricFamily; encoding=delimited";
 
 /// A histogram with the classic `buckets`, and with native buckets like those of controller-runtime
@@ -26,7 +26,7 @@ pub(super) fn histogram(buckets: &[f64]) -> Histogram {
 
 /// Whether a scraper that sends `headers` prefers protobuf to text. A scraper without a preference gets
 /// text.
-pub(super) fn wants_protobuf(headers: &HeaderMap) -> bool {
+pub(crate) fn wants_protobuf(headers: &HeaderMap) -> bool {
     let values = headers.get_all(ACCEPT).iter();
     let formats = values.filter_map(|value| value.to_str().ok());
     let (mut protobuf, mut text) = (0.0, 0.0);

@@ -5,7 +5,7 @@
 
 use super::*;
 use crate::Action;
-use crate::webhook;
+use crate::queue::Queue;
 use http::StatusCode;
 use std::time::Duration;
 
@@ -64,9 +64,10 @@ fn watches_of_one_resource_have_one_series() {
 #[test]
 fn the_series_are_those_of_controller_runtime_and_exist_from_the_start() {
     let metrics = Metrics::new();
-    metrics.count_panics(&webhook::Webhooks::default());
+    metrics.count_panics(Counter::default(), Counter::default());
     let counts = metrics.controller("job");
-    metrics.watch("job", Queue::new(counts));
+    let queue = Queue::new(counts);
+    metrics.watch("job", move || queue.backlog());
     let requests = Requests::default();
     metrics.count_requests("10.0.0.1:443", &requests);
     requests.count("GET", Some(StatusCode::OK));
@@ -238,7 +239,7 @@ fn controllers_with_one_name_are_added_up() {
         counts.added(1);
         let queue = Queue::new(counts);
         queue.has_waited(Duration::from_secs(5));
-        metrics.watch("job", queue);
+        metrics.watch("job", move || queue.backlog());
     }
 
     let depth = r#"workqueue_depth{name="job",controller="job",priority="0"}"#;

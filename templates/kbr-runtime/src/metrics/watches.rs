@@ -3,12 +3,16 @@
 
 //! The metrics of watches, which controller-runtime has no names for.
 
+use std::sync::LazyLock;
+
 use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::gauge::Gauge;
 
 use super::Table;
-use crate::cache::DECODED;
+
+/// How often an object of a cache was parsed, by all caches of the process.
+pub(crate) static DECODED: LazyLock<Counter> = LazyLock::new(Counter::default);
 
 /// The resource and its group, such as `jobs.batch`.
 type Resource = [(&'static str, String); 1];

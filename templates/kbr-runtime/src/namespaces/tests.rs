@@ -4,6 +4,8 @@
 //! Unit tests.
 
 use super::*;
+use crate::flags::split;
+use std::ffi::OsStr;
 
 fn names(value: &str) -> Vec<String> {
     split(Some(OsStr::new(value)))

@@ -14,17 +14,21 @@ use std::time::Duration;
 
 use ::http::Request;
 use futures::FutureExt;
+use futures::future::BoxFuture;
 use hyper::body::Incoming;
 use tokio_util::sync::CancellationToken;
 use tracing::field::display;
 
 use super::Webhooks;
 use super::watchdog::Watchdog;
-use crate::certificate::{Certificate, Files, Own, clients_of};
+use crate::certificate::{Certificate, Files, clients_of};
 use crate::flags::WEBHOOK_MEMORY;
 use crate::http_server::{self, Peer, Tls};
 use crate::metrics::{Metrics, WebhookCounts as Counts};
 use crate::{BindAddress, Flags, ManagerError};
+
+/// A certificate, and what keeps it up to date.
+pub(crate) type Issued = (Certificate, BoxFuture<'static, ()>);
 
 /// The webhook server, unless it is off.
 #[derive(Default)]
@@ -64,8 +68,8 @@ const LIMITS: Limits = Limits {
 };
 
 impl Server {
-    /// Serves `webhooks` according to `flags`, with the certificate of `own` if there is one, if `flags` and `$ENABLE_WEBHOOKS` enable them; otherwise
-    /// logs why not.
+    /// Serves `webhooks` according to `flags`, with a certificate that the manager `issued` if there is one, if `flags` and
+    /// `$ENABLE_WEBHOOKS` enable them; otherwise logs why not.
     ///
     /// # Errors
     ///
@@ -74,18 +78,24 @@ impl Server {
         flags: &Flags,
         webhooks: Webhooks,
         metrics: &Metrics,
-        own: Option<Own>,
+        issued: Option<Issued>,
     ) -> Result<Self, ManagerError> {
         let enabled = std::env::var("ENABLE_WEBHOOKS").ok();
         let mut limits = LIMITS;
         limits.server.memory = usize::from(flags.webhook_memory) << 20;
-        Self::start_if(enabled.as_deref(), flags, (webhooks, own), metrics, limits)
+        Self::start_if(
+            enabled.as_deref(),
+            flags,
+            (webhooks, issued),
+            metrics,
+            limits,
+        )
     }
 
     fn start_if(
         enabled: Option<&str>,
         flags: &Flags,
-        (webhooks, own): (Webhooks, Option<Own>),
+        (webhooks, issued): (Webhooks, Option<Issued>),
         metrics: &Metrics,
         limits: Limits,
     ) -> Result<Self, ManagerError> {
@@ -97,7 +107,7 @@ impl Server {
             tracing::info!("webhooks are off: ENABLE_WEBHOOKS is false");
             return Ok(Self::default());
         }
-        if own.is_none() && flags.webhook_cert_path.is_none() {
+        if issued.is_none() && flags.webhook_cert_path.is_none() {
             tracing::info!(
                 "webhooks are off: neither --webhook-cert-path nor --webhook-cert-secret is set"
             );
@@ -111,8 +121,8 @@ impl Server {
             flag: "--webhook-client-ca",
             problem: format!("must be a file with certificates in PEM: {problem}"),
         })?;
-        let (certificate, follow) = match own {
-            Some(own) => (own.certificate(), own.follow().boxed()),
+        let (certificate, follow) = match issued {
+            Some(issued) => issued,
             None => {
                 let folder = flags.webhook_cert_path.as_deref().unwrap_or(Path::new(""));
                 let names = (&*flags.webhook_cert_name, &*flags.webhook_cert_key);
@@ -173,7 +183,7 @@ fn listen(flags: &Flags) -> Result<Option<TcpListener>, ManagerError> {
         }
         host => BindAddress::Host(format!("{host}:{port}")),
     };
-    address.open("the webhooks")
+    http_server::listen(&address, "the webhooks")
 }
 
 /// Serves until the stop or a failure, and returns the reason.

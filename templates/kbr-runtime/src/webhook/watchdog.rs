@@ -11,7 +11,7 @@ use std::time::Duration;
 use futures::future::poll_fn;
 use tokio::time::sleep;
 
-use crate::cache::lock;
+use crate::lock::lock;
 
 /// How often a call is seen to run before it counts as blocked. A process that was suspended meanwhile sees it once.
 const LOOKS: u32 = 10;

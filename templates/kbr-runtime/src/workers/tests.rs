@@ -9,7 +9,7 @@ use std::thread;
 use std::time::Instant;
 
 use super::*;
-use crate::cache::lock;
+use crate::lock::lock;
 use crate::metrics::Counts;
 use crate::queue::Trigger;
 

@@ -20,7 +20,8 @@ use tokio::time::{Instant, sleep};
 
 use super::*;
 use crate::Handle;
-use crate::cache::{Received, lock};
+use crate::cache::Received;
+use crate::lock::lock;
 use crate::random::tests::{again, seeds};
 
 /// How many schedules are tried unless `KBR_SCHEDULES` says otherwise.

@@ -24,7 +24,7 @@ impl Served {
         mount.swap(&first);
         let flags = flags(&mount);
         let (webhooks, metrics) = (webhooks(), Metrics::new());
-        metrics.count_panics(&webhooks);
+        metrics.count_panics(webhooks.panics(), webhooks.conversion_panics());
         let server = Server::start_if(None, &flags, (webhooks, None), &metrics, limits).unwrap();
         Self {
             server,

@@ -5,8 +5,8 @@
 
 use std::sync::{Arc, Mutex};
 
-use super::boot_time::BootTime;
-use crate::cache::lock;
+use crate::clock::BootTime;
+use crate::lock::lock;
 
 /// Checked before each request of the controllers' client. Clones share it.
 ///
@@ -22,16 +22,16 @@ impl Gate {
         lock(&self.0).is_none_or(|until| BootTime::now() < until)
     }
 
-    pub(super) fn open_until(&self, until: BootTime) {
+    pub(crate) fn open_until(&self, until: BootTime) {
         *lock(&self.0) = Some(until);
     }
 
     /// Nothing needs the Lease any more.
-    pub(super) fn open(&self) {
+    pub(crate) fn open(&self) {
         *lock(&self.0) = None;
     }
 
-    pub(super) fn close(&self) {
+    pub(crate) fn close(&self) {
         self.open_until(BootTime::default());
     }
 }

@@ -11,17 +11,17 @@ use std::time::Duration;
 /// A time on that clock. On Linux it is the time since boot. On other systems it is an `Instant`, which
 /// stops while the machine is suspended.
 #[derive(Clone, Copy, Debug, Default, Eq, Ord, PartialEq, PartialOrd)]
-pub(super) struct BootTime(pub(super) Duration);
+pub(crate) struct BootTime(pub(crate) Duration);
 
 impl BootTime {
     #[cfg(target_os = "linux")]
-    pub(super) fn now() -> Self {
+    pub(crate) fn now() -> Self {
         let time = rustix::time::clock_gettime(rustix::time::ClockId::Boottime);
         Self(time.try_into().unwrap_or_default())
     }
 
     #[cfg(not(target_os = "linux"))]
-    pub(super) fn now() -> Self {
+    pub(crate) fn now() -> Self {
         use std::sync::LazyLock;
         use std::time::Instant;
 
@@ -30,7 +30,7 @@ impl BootTime {
     }
 
     /// How long it is until then; zero if it is past.
-    pub(super) fn left(self) -> Duration {
+    pub(crate) fn left(self) -> Duration {
         self.0.saturating_sub(Self::now().0)
     }
 }

@@ -3,7 +3,7 @@
 
 //! The certificates that a manager makes for its webhooks: what is in their Secret, and what is to be done about it.
 //!
-//! Nothing here talks to the cluster, see [`super::own`]. The Secret has the certificate of the webhooks and its key,
+//! Nothing here talks to the cluster, see [`super`]. The Secret has the certificate of the webhooks and its key,
 //! the key of the CA that signs the next one, and the certificates of all CAs that are to be trusted: that CA is
 //! the first, and earlier ones stay until they expire. A CA lasts for four certificates and is replaced after half of
 //! that time, so what it has signed expires before it does, and long before it is no longer trusted.
@@ -26,7 +26,7 @@ use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName, UnixTime};
 use rustls::sign::CertifiedKey;
 
-use super::validity::{self, validity};
+use crate::certificate::validity::{self, validity};
 use crate::chain::chain;
 
 /// The entries of the Secret. Those for the certificate are those of a Secret of type `kubernetes.io/tls`.

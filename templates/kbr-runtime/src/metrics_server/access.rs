@@ -21,10 +21,10 @@ use kube::{Api, Client, Config};
 use tokio::sync::Semaphore;
 use tokio::time::{Instant, timeout};
 
-use super::cache::{Cache, Key};
-use crate::cache::lock;
+use super::answers::{Cache, Key};
 use crate::chain::chain;
 use crate::http_server::{Answer, text};
+use crate::lock::lock;
 use crate::logging::LogLimit;
 
 /// How long checking a request may take.

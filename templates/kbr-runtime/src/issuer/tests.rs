@@ -16,15 +16,15 @@ fn flags() -> Flags {
     }
 }
 
-fn own_of(flags: &Flags, webhooks: &Webhooks) -> Result<Option<Own>, String> {
+fn own_of(flags: &Flags, webhooks: &Webhooks) -> Result<Option<Issuer>, String> {
     let metrics = Metrics::new();
     let config = kube::Config::new("http://localhost".parse().unwrap());
     let server = ApiServer::with_deadline(config, Duration::from_secs(1));
-    let own = Own::of(flags, webhooks, &metrics, &server, "own-system");
+    let own = Issuer::of(flags, webhooks, &metrics, &server, "own-system");
     own.map_err(|error| error.to_string())
 }
 
-fn own(flags: &Flags) -> Result<Option<Own>, String> {
+fn own(flags: &Flags) -> Result<Option<Issuer>, String> {
     own_of(flags, &webhooks())
 }
 

@@ -11,6 +11,8 @@
 //! The CA is written by an update, not by server-side apply. An applied list item belongs to everyone who applied a
 //! part of it: `kubectl apply --server-side` could then no longer remove a webhook from a configuration.
 
+mod authority;
+
 use std::time::Duration;
 
 use k8s_openapi::api::admissionregistration::v1::{
@@ -24,14 +26,14 @@ use kube::{Api, Client};
 use serde_json::{Value, json};
 use tokio::time::{Instant, sleep};
 
-use super::Certificate;
-use super::authority::{Cause, Content, Rules};
 use crate::api_server::ApiServer;
+use crate::certificate::Certificate;
 use crate::chain::chain;
-use crate::election::is_name;
+use crate::key::is_name;
 use crate::metrics::{Metrics, Reads};
 use crate::webhook::Webhooks;
 use crate::{Flags, ManagerError};
+use authority::{Cause, Content, Rules};
 
 /// The field manager of everything that is written here.
 const FIELD_MANAGER: &str = "webhook-certificates";
@@ -46,8 +48,8 @@ const RETRY: Duration = Duration::from_secs(1);
 const SERVED: &str = "webhooks";
 const AUTHORITY: &str = "webhooks-ca";
 
-/// Keeps the certificates.
-pub(crate) struct Own {
+/// Issues the certificates, and keeps them up to date.
+pub(crate) struct Issuer {
     namespace: String,
     secret: String,
     rules: Rules,
@@ -73,7 +75,7 @@ struct Placed {
     is_changed: bool,
 }
 
-impl Own {
+impl Issuer {
     /// What the flags request, if they do, with the Secret in `namespace`.
     ///
     /// # Errors

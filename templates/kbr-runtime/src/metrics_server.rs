@@ -3,6 +3,9 @@
 
 //! Serves `/metrics` and `/log-level` over HTTPS, to users whose role allows it, on its own thread.
 
+mod access;
+mod answers;
+
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -14,14 +17,14 @@ use kube::Config;
 use tokio::time::timeout;
 use tracing::field::display;
 
-use super::Metrics;
-use super::access::Access;
-#[cfg(feature = "native-histograms")]
-use super::native;
 use crate::certificate::{Certificate, Files};
 use crate::http_server::{self, Answer, Limits, Server, Tls, answer, refused_method, text};
 use crate::logging;
+use crate::metrics::Metrics;
+#[cfg(feature = "native-histograms")]
+use crate::metrics::native;
 use crate::{Flags, ManagerError};
+use access::Access;
 
 /// The OpenMetrics text format, which Prometheus supports since 2.5.
 const TEXT: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
@@ -54,7 +57,7 @@ pub(crate) fn start(
     metrics: &Metrics,
 ) -> Result<Server, ManagerError> {
     const WHAT: &str = "the metrics; give another `--metrics-bind-address`, or 0 for none";
-    let Some(listener) = flags.metrics_bind_address.open(WHAT)? else {
+    let Some(listener) = http_server::listen(&flags.metrics_bind_address, WHAT)? else {
         return Ok(Server::default());
     };
     let (mut tls, mut access) = (None, None);
