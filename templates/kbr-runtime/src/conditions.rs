@@ -5,7 +5,7 @@
 //!
 //! The functions change a list in memory and follow `meta.SetStatusCondition` of
 //! `k8s.io/apimachinery`. To write the status to the API server, see
-//! [`Handle::apply_status`](crate::Handle::status).
+//! [`Handle::apply_status`](crate::Handle::apply_status).
 //!
 //! ```
 //! use k8s_openapi::jiff::Timestamp;
@@ -79,7 +79,7 @@ pub fn find<'a>(conditions: &'a [Condition], type_: &str) -> Option<&'a Conditio
 
 /// The conditions of these types, which are those that a controller wrote if it writes these types.
 ///
-/// Start from them when you apply conditions with [`Handle::apply_status`](crate::Handle::status), so that the list
+/// Start from them when you apply conditions with [`Handle::apply_status`](crate::Handle::apply_status), so that the list
 /// contains no condition of another writer.
 #[must_use]
 pub fn of_types(conditions: &[Condition], types: &[&str]) -> Vec<Condition> {

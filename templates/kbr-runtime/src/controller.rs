@@ -23,7 +23,7 @@ use serde::Serialize;
 
 use crate::Cache;
 use crate::cache::{Cached, Change, Entry, Hasher, Owner, Source, guard, is_controlled_by_a};
-use crate::handle::{Applies, Declared, Names};
+use crate::handle::{Applies, Declared, Names, TakeOver};
 use crate::key::Key;
 use crate::lock::lock;
 use crate::pause::Pause;
@@ -64,6 +64,7 @@ pub struct Controller<K: Resource> {
     pods: Vec<(Cache<Pod>, String)>,
     applied: Arc<Mutex<Applies>>,
     names: Names,
+    takes_over: TakeOver,
     pause: Option<Arc<Pause<K>>>,
     concurrency: u16,
     debounce: Duration,
@@ -93,6 +94,7 @@ impl<K: Cached> Controller<K> {
             pods: Vec::new(),
             applied: Arc::default(),
             names: Names::default(),
+            takes_over: TakeOver::default(),
             pause: None,
             concurrency: 1,
             debounce: Duration::ZERO,
@@ -382,7 +384,7 @@ impl<K: Cached> Controller<K> {
     ///
     /// If the kind has `status.conditions`, `Paused` is `True` with the reason `Paused` meanwhile, and
     /// `False` with the reason `NotPaused` afterwards. It is written with a server-side apply of that
-    /// condition alone, by a field manager of its own, named after the controller with the suffix `-pause`;
+    /// condition alone, by a field manager of its own, named as the controller's with the suffix `-pause`;
     /// the role must allow `patch` on the status. The list must have the type `map` with the key `type`;
     /// otherwise it is a single field, which belongs to the controller. What the controller itself applies
     /// must not contain the condition: see [`conditions::of_types`](crate::conditions::of_types). For a kind
@@ -403,6 +405,19 @@ impl<K: Cached> Controller<K> {
             BTreeSet::new()
         });
         self.pause = Some(pause);
+        self
+    }
+
+    /// Takes over what these field managers have written, such as another implementation of this operator: those in Go
+    /// are called `manager` in projects of kubebuilder, and else as their program.
+    ///
+    /// By default, [`Handle::apply_status`](crate::Handle::apply_status) takes over what anybody has written with updates. With names,
+    /// it takes over what these have written, in whatever way; with none, nothing: say so if another operator writes the
+    /// status of these objects as well.
+    #[must_use]
+    pub fn takes_over<'a>(mut self, managers: impl IntoIterator<Item = &'a str>) -> Self {
+        let managers = managers.into_iter().map(str::to_owned);
+        self.takes_over = TakeOver::Of(managers.collect());
         self
     }
 

@@ -9,6 +9,7 @@ mod delete;
 mod finalizer;
 mod names;
 mod status;
+mod takeover;
 
 use std::any::Any;
 use std::collections::HashMap;
@@ -18,6 +19,7 @@ use std::sync::{Arc, Mutex};
 
 use k8s_openapi::api::core::v1::Pod;
 use k8s_openapi::jiff::Timestamp;
+use kube::api::PatchParams;
 use kube::core::NamespaceResourceScope;
 use kube::runtime::events::{Event, EventType};
 use kube::{Api, Client, Resource, ResourceExt};
@@ -38,6 +40,7 @@ use declared::Chosen;
 pub(crate) use declared::Declared;
 pub(crate) use names::Names;
 pub(crate) use status::{Statuses, shown};
+pub(crate) use takeover::TakeOver;
 
 /// How many fields a log line names.
 const MOST_FIELDS: usize = 8;
@@ -81,8 +84,8 @@ type Opened = HashMap<usize, (Arc<Entry>, Arc<dyn Any + Send + Sync>)>;
 
 /// What all handles of one controller share.
 pub(crate) struct Hand<K: Resource> {
-    /// The name of the controller.
-    pub(crate) name: &'static str,
+    /// Who writes, in [`managedFields`](https://kubernetes.io/docs/reference/using-api/server-side-apply/#managers).
+    pub(crate) field_manager: String,
     pub(crate) client: Client,
     pub(crate) clock: Clock,
     pub(crate) server: ApiServer,
@@ -94,6 +97,14 @@ pub(crate) struct Hand<K: Resource> {
     pub(crate) applied: Arc<Mutex<Applies>>,
     pub(crate) statuses: Arc<Mutex<Statuses>>,
     pub(crate) names: Names,
+    pub(crate) takes_over: TakeOver,
+}
+
+impl<K: Resource> Hand<K> {
+    /// For a patch by the controller.
+    pub(crate) fn params(&self) -> PatchParams {
+        PatchParams::apply(&self.field_manager)
+    }
 }
 
 /// Why an owned object was not written or read. Return it as the error of the reconcile, which is then retried.

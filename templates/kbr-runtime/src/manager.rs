@@ -81,6 +81,7 @@ const LAST_RESPONSES: Duration = Duration::from_secs(1);
 /// ```
 pub struct Manager {
     flags: Flags,
+    operator: Option<&'static str>,
     config: Config,
     server: ApiServer,
     client: Client,
@@ -159,6 +160,7 @@ impl Manager {
         let (events, publisher) = Events::new(metrics.dropped_events());
         Ok(Self {
             flags,
+            operator: None,
             config,
             client: server.client().map_err(ManagerError::Client)?,
             server,
@@ -175,6 +177,18 @@ impl Manager {
             stop: CancellationToken::new(),
             end: None,
         })
+    }
+
+    /// Names the operator in `managedFields` of what its controllers write: `name/controller`, instead of the
+    /// controller's name alone. Two operators that reconcile one kind then share no field manager. The scaffold passes
+    /// the name of the crate.
+    ///
+    /// A field manager has [at most 128 bytes][names]. Under another name, an apply does not remove what was written
+    /// under this one, unless [`Controller::takes_over`] names it.
+    ///
+    /// [names]: https://kubernetes.io/docs/reference/using-api/api-concepts/#field-validation
+    pub fn set_operator(&mut self, name: &'static str) {
+        self.operator = Some(name);
     }
 
     /// The client that controllers share.
@@ -308,7 +322,8 @@ impl Manager {
     /// If the error or one of its sources is a [`kube::Error`] with a `Retry-After`, the delay is at least
     /// that; a 409 Conflict is not logged as an error, and nothing is if the object has been deleted meanwhile. If one
     /// of them is a [`Retry`](crate::Retry), it says when the object is retried, or that it is not retried until it
-    /// changes. `name` is the controller's name in the logs, and the field manager of what it applies.
+    /// changes. `name` is the controller's name in the logs, and in the field manager of what it
+    /// writes, see [`Manager::set_operator`].
     ///
     /// While the API server does not answer, no reconcile starts, and failures do not count.
     ///
@@ -642,6 +657,7 @@ impl Manager {
             self.metrics
                 .watch(controller.name, move || observed.backlog());
             let run = Run {
+                operator: self.operator,
                 server: self.server.clone(),
                 client: self.client.clone(),
                 clock: self.clock.clone(),

@@ -110,10 +110,10 @@ impl<K: Cached> Pause<K> {
         paused.message = message;
         let status = json!({ "conditions": [paused] });
         // Without force: if the list is a single field, it belongs to the controller.
-        let params = PatchParams::apply(&format!("{}-pause", hand.name));
+        let params = PatchParams::apply(&format!("{}-pause", hand.field_manager));
         let version = object.resource_version();
         let received = match hand.write_status(object, version, &status, &params).await {
-            Ok(received) => received,
+            Ok(answer) => answer.object,
             Err(kube::Error::Api(status)) if self.is_final(&status) => return Ok(None),
             Err(error) => return Err(error),
         };

@@ -42,10 +42,18 @@ pub struct AuditedRequest {
 }
 
 impl AuditedRequest {
-    /// The field manager of a write: the name of the controller, if it follows the scaffold.
-    pub fn field_manager(&self) -> Option<&str> {
+    /// The field manager of a write: the names of the operator and the controller, with a slash between them, if it
+    /// follows the scaffold.
+    pub fn field_manager(&self) -> Option<String> {
         let mut parameters = self.url.split(['?', '&']).skip(1);
-        parameters.find_map(|parameter| parameter.strip_prefix("fieldManager="))
+        let manager = parameters.find_map(|parameter| parameter.strip_prefix("fieldManager="));
+        manager.map(|manager| manager.replace("%2F", "/"))
+    }
+
+    /// The name of the controller in the field manager.
+    pub(crate) fn controller(&self) -> Option<String> {
+        let manager = self.field_manager()?;
+        manager.rsplit('/').next().map(str::to_owned)
     }
 
     fn of(event: &Value) -> Self {

@@ -203,7 +203,7 @@ async fn watch(
                 .iter()
                 .any(|(role, grant)| role.is_bound_for(&request) && grant.covers(&missing));
             if !is_granted {
-                let place = match request.field_manager() {
+                let place = match request.controller() {
                     Some(controller) => format!("the reconcile of the controller `{controller}`"),
                     None => "the reconcile that sends the request".to_owned(),
                 };

@@ -87,7 +87,10 @@ impl<K: Cached> Controller<K> {
         };
         let server = run.server.clone();
         let hand = Hand {
-            name,
+            field_manager: match run.operator {
+                Some(operator) => format!("{operator}/{name}"),
+                None => name.to_owned(),
+            },
             client: run.client,
             clock: run.clock,
             server: run.server,
@@ -98,6 +101,7 @@ impl<K: Cached> Controller<K> {
             applied: self.applied,
             statuses,
             names: self.names,
+            takes_over: self.takes_over,
         };
         let work = reconciler.wrap(Arc::new(hand), reconcile, policy, self.pause);
         let limit = match self.concurrency {
@@ -188,6 +192,8 @@ pub(crate) struct Prepared {
 /// What the manager gives to a controller that it runs.
 #[derive(Clone)]
 pub(crate) struct Run {
+    /// The name of the operator, if it has one.
+    pub(crate) operator: Option<&'static str>,
     pub(crate) server: ApiServer,
     pub(crate) client: Client,
     pub(crate) clock: Clock,

@@ -26,6 +26,7 @@ use crate::{Action, Clock};
 /// Reconciles run on this thread.
 fn run_with(client: Client, queue: &Queue) -> Run {
     Run {
+        operator: None,
         server: ApiServer::new(kube::Config::new("http://127.0.0.1:1".parse().unwrap())),
         client,
         clock: Clock::system(),

@@ -13,7 +13,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
-use kube::api::{Patch, PatchParams, PostParams};
+use kube::api::{Patch, PostParams};
 use kube::core::Request;
 use kube::{Resource, ResourceExt};
 use serde::Serialize;
@@ -105,9 +105,9 @@ impl<K: Cached> Handle<K> {
     /// Makes an object match `wanted`, which has its name, under the control of this object. Returns the resulting
     /// object, and whether it was created or changed.
     ///
-    /// This is a [server-side apply] with force by a field manager with the name of the controller: it creates the
-    /// object, changes the fields that are in `wanted`, and removes those that the controller applied before and
-    /// that are no longer in `wanted`. All other fields stay. So leave out what others may decide, such as
+    /// This is a [server-side apply] with force: it creates the object, changes the fields that are in `wanted`, and
+    /// removes those that the controller applied before and that are no longer in `wanted`, or that were written by who
+    /// is named in [`Controller::takes_over`](crate::Controller::takes_over). All other fields stay. So leave out what others may decide, such as
     /// `replicas` if there is an autoscaler. The status and `null` values are not written; a field that the Rust
     /// type requires is written even if it is empty. The owner reference has `blockOwnerDeletion`, as that of
     /// controller-runtime does: a foreground deletion of the owner waits for the object.
@@ -141,14 +141,18 @@ impl<K: Cached> Handle<K> {
             let object = self.read(child.cache, &child.key, known.clone())?;
             return Ok(object.into());
         }
-        let params = PatchParams::apply(self.hand.name).force();
+        let params = self.hand.params().force();
         let api = self.received(child.cache, &child.key);
         let mut attempt = 0;
         loop {
             attempt += 1;
-            restrict(&mut child.fields, known.as_deref());
-            let patch = Patch::Apply(&child.fields);
-            match api.patch(child.key.name(), &params, &patch).await {
+            let sent = async {
+                let known = self.take_over(child.cache, &child.key, known.clone());
+                restrict(&mut child.fields, known.await?.as_deref());
+                let patch = Patch::Apply(&child.fields);
+                api.patch(child.key.name(), &params, &patch).await
+            };
+            match sent.await {
                 Ok(written) => {
                     let object = child.open(&written)?;
                     let written = self.wrote(&child, written);
@@ -183,7 +187,7 @@ impl<K: Cached> Handle<K> {
             return Ok(None);
         }
         let params = PostParams {
-            field_manager: Some(self.hand.name.to_owned()),
+            field_manager: self.hand.params().field_manager,
             ..PostParams::default()
         };
         let created = async {

@@ -4,7 +4,7 @@
 //! Changing the object in hand itself: its finalizers, and anything else but its status.
 
 use kube::ResourceExt;
-use kube::api::{Patch, PatchParams};
+use kube::api::Patch;
 use serde_json::{Value, json};
 
 use super::delete::is_gone;
@@ -101,11 +101,8 @@ impl<K: Cached> Handle<K> {
         fields["metadata"]["resourceVersion"] = json!(self.version());
         let key = Key::of(&*self.object);
         let api = self.received(&self.hand.cache, &key);
-        let params = PatchParams {
-            field_manager: Some(self.hand.name.to_owned()),
-            ..PatchParams::default()
-        };
         let patch = Patch::Merge(fields);
+        let params = self.hand.params();
         let changed: Received<K> = api.patch(key.name(), &params, &patch).await?;
         *lock(&self.written) = changed.resource_version();
         Ok(changed)

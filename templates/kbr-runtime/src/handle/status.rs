@@ -10,9 +10,9 @@ use kube::api::{Patch, PatchParams};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
+use super::takeover::Answer;
 use super::{Hand, Handle, paths};
-use crate::cache::{Cached, Received};
-use crate::client::api;
+use crate::cache::Cached;
 use crate::diff;
 use crate::lock::lock;
 use crate::reading::{hash_of, write_value};
@@ -24,13 +24,18 @@ pub(crate) type Statuses = HashMap<String, (u64, u64)>;
 impl<K: Cached + Serialize> Handle<K> {
     /// Writes `status` to the status subresource, unless the object already has it. Returns whether it was written.
     ///
-    /// This is a [server-side apply] with force by a field manager with the name of the controller:
+    /// This is a [server-side apply] with force:
     ///
     /// - A field that the controller wrote before, and that is no longer in `status`, is removed.
-    /// - All other fields stay. So `status` must contain all of the controller's own fields, and nothing else.
+    /// - A field of the Rust type that is not in `status`, and that somebody else has written with an update, is removed by
+    ///   a second request: another implementation of the operator has written it before, as those in Go do.
+    ///   [`Controller::takes_over`](crate::Controller::takes_over) says whose fields these are. By default those of
+    ///   everybody, but none of Kubernetes' own kinds, whose status several components write.
+    /// - All other fields stay, such as those that others apply. So `status` must contain all of the controller's own
+    ///   fields, and nothing else.
     ///
     /// This applies to each condition separately if the CRD gives the list the type `map` with the key `type`:
-    /// conditions of other types belong to other writers, and are not compared.
+    /// conditions of other types belong to other writers, and are neither compared nor removed.
     ///
     /// # Errors
     ///
@@ -50,20 +55,18 @@ impl<K: Cached + Serialize> Handle<K> {
         if is_first && (is_known || is_same(&shown, &wanted)) {
             return Ok(false);
         }
-        let params = PatchParams::apply(self.hand.name).force();
-        let received = self
-            .hand
-            .write_status(&*self.object, self.version(), &wanted, &params)
-            .await?;
-        let version = received.resource_version();
+        let answer = self.write_status(&wanted).await?;
+        let rest = self.leftover(&answer, &wanted);
+        let mut version = self.wrote_status(answer);
+        if let Some(rest) = rest {
+            version = self.wrote_status(self.patch_status(rest).await?);
+        }
         if version == self.object.resource_version() && is_first {
             // It seemed to differ because of a field that somebody else owns.
             lock(&self.hand.statuses).insert(uid, hashes);
         } else {
             lock(&self.hand.statuses).remove(&uid);
         }
-        *lock(&self.written) = version;
-        self.hand.cache.wrote(received);
         let fields = diff::fields(
             &json!({ "status": shown }),
             &json!({ "status": wanted }),
@@ -71,6 +74,43 @@ impl<K: Cached + Serialize> Handle<K> {
         );
         tracing::info!(fields = paths(&fields), "status written");
         Ok(true)
+    }
+
+    async fn write_status(&self, status: &Value) -> kube::Result<Answer<K>> {
+        let params = self.hand.params().force();
+        let (hand, object) = (&self.hand, &self.object);
+        let applied = hand.write_status(object, self.version(), status, &params);
+        let applied = applied.await;
+        let Err(kube::Error::Api(refusal)) = &applied else {
+            return applied;
+        };
+        if refusal.code != 422 {
+            return applied;
+        }
+        // It may have left a part of a field, with what another implementation has written in it.
+        let unchanged = self.patch_status(json!({})).await?;
+        let Some(rest) = self.leftover(&unchanged, status) else {
+            return applied;
+        };
+        self.wrote_status(self.patch_status(rest).await?);
+        let version = self.version();
+        hand.write_status(object, version, status, &params).await
+    }
+
+    /// Removes these fields of the status by a merge patch.
+    async fn patch_status(&self, fields: Value) -> kube::Result<Answer<K>> {
+        let params = self.hand.params();
+        let metadata = json!({ "resourceVersion": self.version() });
+        let patch = Patch::Merge(json!({ "metadata": metadata, "status": fields }));
+        self.hand.patch_status(&self.object, &params, &patch).await
+    }
+
+    /// Notes the object after a write, and returns its version.
+    fn wrote_status(&self, answer: Answer<K>) -> Option<String> {
+        let version = answer.object.resource_version();
+        lock(&self.written).clone_from(&version);
+        self.hand.cache.wrote(answer.object);
+        version
     }
 }
 
@@ -82,7 +122,7 @@ impl<K: Cached> Hand<K> {
         version: Option<String>,
         status: &Value,
         params: &PatchParams,
-    ) -> kube::Result<Received<K>> {
+    ) -> kube::Result<Answer<K>> {
         let kind = self.cache.kind();
         let patch = json!({
             "apiVersion": K::api_version(kind),
@@ -90,10 +130,8 @@ impl<K: Cached> Hand<K> {
             "metadata": { "resourceVersion": version },
             "status": status,
         });
-        let namespace = object.namespace();
-        let api = api::<Received<K>>(self.client.clone(), namespace.as_deref(), kind);
-        let patch = Patch::Apply(&patch);
-        api.patch_status(&object.name_any(), params, &patch).await
+        self.patch_status(object, params, &Patch::Apply(patch))
+            .await
     }
 }
 

@@ -53,7 +53,7 @@ pub(super) type Requests = Arc<Mutex<Vec<(Method, Value)>>>;
 /// What handles of a controller of these objects share, which has no other caches and whose client nobody answers.
 pub(crate) fn hand<K: Cached>(cache: Cache<K>, client: Client) -> Hand<K> {
     Hand {
-        name: "test",
+        field_manager: "test".to_owned(),
         events: Events::new(Counter::default()).0,
         client,
         clock: Clock::system(),
@@ -64,6 +64,7 @@ pub(crate) fn hand<K: Cached>(cache: Cache<K>, client: Client) -> Hand<K> {
         applied: Arc::default(),
         statuses: Arc::default(),
         names: Names::default(),
+        takes_over: TakeOver::default(),
     }
 }
 
@@ -74,28 +75,33 @@ pub(super) struct World {
     pub(super) requests: Requests,
 }
 
+/// A client with an API server that gives these responses, one per request, and the requests.
+pub(super) fn answering(answers: impl IntoIterator<Item = Value>) -> (Client, Requests) {
+    let answers = Arc::new(Mutex::new(answers.into_iter().collect::<VecDeque<_>>()));
+    let requests = Requests::default();
+    let asked = requests.clone();
+    let service = tower::service_fn(move |request: Request<Body>| {
+        let (answers, asked) = (answers.clone(), asked.clone());
+        async move {
+            let (parts, body) = request.into_parts();
+            assert!(parts.uri.path().contains("/namespaces/here/"));
+            let body = body.collect_bytes().await.unwrap();
+            let body = serde_json::from_slice(&body).unwrap_or_default();
+            lock(&asked).push((parts.method, body));
+            let answer = lock(&answers).pop_front();
+            let answer = answer.expect("an unexpected request");
+            let code = answer["code"].as_u64().unwrap_or(200);
+            let response = Response::builder().status(u16::try_from(code).unwrap());
+            let response = response.body(Body::from(answer.to_string().into_bytes()));
+            Ok::<_, tower::BoxError>(response.unwrap())
+        }
+    });
+    (Client::new(service, "here"), requests)
+}
+
 impl World {
     pub(super) fn new(known: &[ConfigMap], answers: impl IntoIterator<Item = Value>) -> Self {
-        let answers = Arc::new(Mutex::new(answers.into_iter().collect::<VecDeque<_>>()));
-        let requests = Requests::default();
-        let asked = requests.clone();
-        let service = tower::service_fn(move |request: Request<Body>| {
-            let (answers, asked) = (answers.clone(), asked.clone());
-            async move {
-                let (parts, body) = request.into_parts();
-                assert!(parts.uri.path().contains("/namespaces/here/"));
-                let body = body.collect_bytes().await.unwrap();
-                let body = serde_json::from_slice(&body).unwrap_or_default();
-                lock(&asked).push((parts.method, body));
-                let answer = lock(&answers).pop_front();
-                let answer = answer.expect("an unexpected request");
-                let code = answer["code"].as_u64().unwrap_or(200);
-                let response = Response::builder().status(u16::try_from(code).unwrap());
-                let response = response.body(Body::from(answer.to_string().into_bytes()));
-                Ok::<_, tower::BoxError>(response.unwrap())
-            }
-        });
-        let client = Client::new(service, "here");
+        let (client, requests) = answering(answers);
         let (cache, maps) = (empty::<Secret>(), empty::<ConfigMap>());
         list(&cache, &[owner()]);
         list(&maps, known);
@@ -110,6 +116,13 @@ impl World {
             maps,
             requests,
         }
+    }
+
+    pub(super) fn taking_over(mut self, managers: &[&str]) -> Self {
+        let managers = managers.iter().map(|&name| name.to_owned());
+        let hand = Arc::get_mut(&mut self.handle.hand).unwrap();
+        hand.takes_over = TakeOver::Of(managers.collect());
+        self
     }
 
     pub(super) fn methods(&self) -> Vec<Method> {

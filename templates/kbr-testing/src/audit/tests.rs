@@ -64,13 +64,14 @@ fn the_field_manager_of_a_write_is_in_its_url() {
             serde_json::from_str(&line("1", "ResponseComplete", "patch")).unwrap();
         event["requestURI"] = url.into();
         let request = AuditedRequest::of(&event);
-        request.field_manager().map(str::to_owned)
+        request.field_manager().zip(request.controller())
     };
 
-    assert_eq!(
-        manager_in("/api/v1/pods/a?force=true&fieldManager=web").as_deref(),
-        Some("web")
-    );
+    for (manager, written) in [("web", "web"), ("shop/web", "shop%2Fweb")] {
+        let url = format!("/api/v1/pods/a?force=true&fieldManager={written}");
+        let expected = (manager.to_owned(), "web".to_owned());
+        assert_eq!(manager_in(&url), Some(expected));
+    }
     assert_eq!(manager_in("/api/v1/pods/fieldManager=web"), None);
     assert_eq!(manager_in("/api/v1/pods?limit=1"), None);
 }

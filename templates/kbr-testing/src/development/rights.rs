@@ -52,7 +52,7 @@ impl Rights {
             if !is_granted && self.told.insert(missing.clone()) {
                 Event::MissingRight {
                     marker: missing.to_string(),
-                    controller: request.field_manager().map(str::to_owned),
+                    controller: request.controller(),
                     message: request.message,
                 }
                 .tell();

@@ -130,7 +130,7 @@ where
 struct Write {
     verb: &'static str,
     target: Target,
-    /// The field manager: the name of the controller, if it follows the scaffold.
+    /// What follows the slash in the field manager: the name of the controller, if it follows the scaffold.
     controller: Option<String>,
 }
 
@@ -158,7 +158,9 @@ impl Write {
         Some(Self {
             verb,
             target,
-            controller: controller.map(|(_, value)| value.to_owned()),
+            controller: controller
+                .and_then(|(_, value)| value.rsplit("%2F").next())
+                .map(str::to_owned),
         })
     }
 

@@ -122,7 +122,7 @@ async fn the_operator_owns_only_the_fields_that_it_sets() {
     let deployment = world.deployments.get("sample").await.unwrap();
 
     let managers = deployment.managed_fields().iter();
-    let mut managers = managers.filter(|m| m.manager.as_deref() == Some("guestbook"));
+    let mut managers = managers.filter(|m| m.manager.as_deref() == Some("guestbook/guestbook"));
     let ours = managers.next().unwrap();
     assert_eq!(managers.next(), None);
     assert_eq!(ours.operation.as_deref(), Some("Apply"));

@@ -48,7 +48,7 @@ async fn assert_untouched(world: &World, before: &Deployment) {
     assert_eq!(now.labels(), before.labels());
     assert_eq!(now.owner_references(), before.owner_references());
     let mut managers = now.managed_fields().iter();
-    assert!(!managers.any(|m| m.manager.as_deref() == Some("guestbook")));
+    assert!(!managers.any(|m| m.manager.as_deref() == Some("guestbook/guestbook")));
 }
 
 async fn create_guestbook(world: &World) {

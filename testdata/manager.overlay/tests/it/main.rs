@@ -35,6 +35,7 @@ mod samples;
 mod service_accounts;
 mod signals;
 mod support;
+mod taking_over;
 mod task_controller;
 mod tasks;
 mod watches;

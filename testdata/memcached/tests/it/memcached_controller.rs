@@ -22,7 +22,7 @@ use crate::env;
 
 type Object = v1::Memcached;
 
-/// The field manager of the controller.
+/// The name of the controller.
 const NAME: &str = "memcached";
 
 const SAMPLE: &str = "config/samples/memcached_v1_memcached.yaml";
@@ -155,13 +155,13 @@ impl World {
 
     /// How often this controller has written the status of objects in this namespace.
     fn writes(&self) -> usize {
-        let by = format!("fieldManager={NAME}");
+        let by = Some(format!("{}/{NAME}", env!("CARGO_PKG_NAME")));
         let statuses = "memcacheds/status";
         let requests = env().requests().into_iter();
         let writes = requests.filter(|request| {
             request.resource == statuses
                 && request.namespace.as_ref() == Some(&self.namespace)
-                && request.url.split(['?', '&']).any(|part| part == by)
+                && request.field_manager() == by
         });
         writes.count()
     }

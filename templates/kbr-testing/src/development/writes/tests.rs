@@ -50,7 +50,7 @@ fn a_write_names_its_verb_object_and_controller() {
         ("PATCH", "application/merge-patch+json", "patch"),
         ("PATCH", "application/apply-patch+yaml", "apply"),
     ] {
-        let path = format!("{CAPTAINS}/a/status?force=true&fieldManager=captain");
+        let path = format!("{CAPTAINS}/a/status?force=true&fieldManager=fleet%2Fcaptain");
         let write = write(method, &path, content).expect("a write");
         let expected = Event::Wrote {
             verb: expected,

@@ -15,7 +15,7 @@ use multigroup::controller::ship::cruiser_controller::READY;
 
 type Object = v2alpha1::Cruiser;
 
-/// The field manager of the controller.
+/// The name of the controller.
 const NAME: &str = "ship-cruiser";
 
 /// The reason that another client writes into the condition of the controller.
@@ -56,12 +56,12 @@ fn condition(object: &Object) -> Option<&meta::Condition> {
 
 /// How often this controller has written the status of the object.
 fn writes(object: &Object) -> usize {
-    let by = format!("fieldManager={NAME}");
+    let by = Some(format!("{}/{NAME}", env!("CARGO_PKG_NAME")));
     let requests = env().requests().into_iter();
     let writes = requests.filter(|request| {
         request.resource == "cruisers/status"
             && request.name == object.metadata.name
-            && request.url.split(['?', '&']).any(|part| part == by)
+            && request.field_manager() == by
     });
     writes.count()
 }
