@@ -23,8 +23,8 @@ use jiff::{SignedDuration, Timestamp};
 use k8s_openapi::api::batch::v1::Job;
 use k8s_openapi::api::core::v1::Pod;
 use kbr_runtime::{Action, Controller, Handle, Manager, OwnedError, Problem};
-use kube::runtime::watcher::Config;
 use kube::ResourceExt;
+use kube::runtime::watcher::Config;
 
 use decision::{Run, decide};
 use jobs::Jobs;

@@ -31,7 +31,13 @@ async fn equal_events_of_one_controller_are_one_object_with_a_count() {
     let api = Api::<ConfigMap>::namespaced(servers().admin(), &namespace);
     let object = api.create(&PostParams::default(), &object).await.unwrap();
     let manager = manager(servers()).await;
-    let sent = [("one", "a"), ("one", "a"), ("one", "b"), ("other", "a"), ("one", "a")];
+    let sent = [
+        ("one", "a"),
+        ("one", "a"),
+        ("one", "b"),
+        ("other", "a"),
+        ("one", "a"),
+    ];
     for (controller, note) in sent {
         let events = manager.events(controller);
         events.publish(event(note), object.object_ref(&()));
@@ -52,5 +58,8 @@ async fn equal_events_of_one_controller_are_one_object_with_a_count() {
         })
         .collect();
     counts.sort_unstable();
-    assert_eq!(counts, [("one", "a", 3), ("one", "b", 1), ("other", "a", 1)]);
+    assert_eq!(
+        counts,
+        [("one", "a", 3), ("one", "b", 1), ("other", "a", 1)]
+    );
 }

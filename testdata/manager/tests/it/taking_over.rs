@@ -76,7 +76,7 @@ async fn report(task: Handle<Task>) -> kube::Result<bool> {
         observed_generation: task.spec.priority.map(i64::from),
         conditions,
     };
-    task.status(&status).await
+    task.apply_status(&status).await
 }
 
 fn reasons(task: &Task) -> BTreeMap<&str, &str> {

@@ -17,9 +17,9 @@ use std::sync::Arc;
 use api::v1::Guestbook;
 use k8s_openapi::api::core::v1::Pod;
 use kbr_runtime::{Cache, Manager};
+use kube::ResourceExt;
 use kube::runtime::reflector::ObjectRef;
 use kube::runtime::watcher::Config;
-use kube::ResourceExt;
 
 const INSTANCE: &str = "app.kubernetes.io/instance";
 const UID: &str = "webapp.my.domain/guestbook-uid";
