@@ -102,6 +102,7 @@ macro_rules! links {
             "[`Histogram::new_classic_and_native`]: prometheus_client::metrics::histogram::Histogram::new_classic_and_native\n",
             "[`RATCHETING`]: crate::webhook::Validator::RATCHETING\n",
             "[`Validator`]: crate::webhook::Validator\n",
+            "[`Webhooks::reads`]: crate::webhook::Webhooks::reads\n",
             "[`validate_finalizing`]: crate::webhook::Validator::validate_finalizing\n",
         )
     };

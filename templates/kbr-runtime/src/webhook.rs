@@ -24,6 +24,7 @@ mod server;
 mod watchdog;
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use kube::{CustomResourceExt, Resource};
 use prometheus_client::metrics::counter::Counter;
@@ -36,6 +37,8 @@ pub use field::{FieldError, FieldPath, ValidationOutcome};
 
 pub(crate) use server::Server;
 
+use crate::Cache;
+use crate::cache::{Cached, Source};
 use admission::{Admission, Mutating, Validating};
 use conversion::Conversions;
 use watchdog::Watchdog;
@@ -250,6 +253,8 @@ pub struct Webhooks {
     /// The panics of defaulters and validators.
     panics: Counter,
     watchdog: Watchdog,
+    /// The caches in which defaulters and validators look things up.
+    reads: Vec<Arc<dyn Source>>,
 }
 
 impl Webhooks {
@@ -284,6 +289,40 @@ impl Webhooks {
     /// types of `converter` have different kinds or the same version.
     pub fn convert(&mut self, converter: impl Converter) {
         self.conversions.add(converter);
+    }
+
+    /// Lets defaulters and validators look things up in `cache`, of which they have clones: it is filled on each replica,
+    /// and a review waits until it has been listed. If that takes longer than the review may, the answer is an error that
+    /// names the cache, and the `failurePolicy` decides. Conversions do not wait: nothing could be listed without them.
+    ///
+    /// ```no_run
+    /// use k8s_openapi::api::core::v1::ConfigMap;
+    /// use kbr_runtime::webhook::{AdmissionRequest, BoxError, FieldError, FieldPath, ValidationOutcome, Validator};
+    /// use kbr_runtime::{Cache, Manager};
+    ///
+    /// struct AtMost(Cache<ConfigMap>);
+    ///
+    /// impl Validator for AtMost {
+    ///     type Object = ConfigMap;
+    ///
+    ///     async fn validate_create(&self, _: &AdmissionRequest, _: &ConfigMap) -> Result<ValidationOutcome, BoxError> {
+    ///         let mut outcome = ValidationOutcome::default();
+    ///         if self.0.count() >= 1000 {
+    ///             outcome.deny(FieldError::forbidden(&FieldPath::new("metadata"), "there are too many"));
+    ///         }
+    ///         Ok(outcome)
+    ///     }
+    /// }
+    ///
+    /// fn register(manager: &mut Manager) {
+    ///     let maps = manager.all::<ConfigMap>();
+    ///     manager.webhooks().reads(&maps);
+    ///     manager.webhooks().validate("/validate-v1-configmap", AtMost(maps));
+    /// }
+    /// ```
+    pub fn reads<T: Cached>(&mut self, cache: &Cache<T>) {
+        cache.on_every_replica();
+        self.reads.push(cache.source());
     }
 
     /// All paths that are served.

@@ -117,6 +117,17 @@ async fn answer(
         let reason = format!("the review did not arrive within {patience:?}");
         (StatusCode::REQUEST_TIMEOUT, reason)
     })??;
+    if matches!(webhook, Webhook::Admission(..)) {
+        for source in &webhooks.reads {
+            let watched = source.watched();
+            let listed = timeout_at(deadline, watched.listed()).await;
+            listed.map_err(|_| {
+                let resource = &watched.resource;
+                let reason = format!("the cache of {resource} was not listed within {patience:?}");
+                (StatusCode::GATEWAY_TIMEOUT, reason)
+            })?;
+        }
+    }
     let answered = timeout_at(deadline, webhook.answer(&review)).await;
     // Not a denial: the `failurePolicy` decides what the API server does without an answer.
     let answered = answered.map_err(|_| {

@@ -9,6 +9,7 @@ use super::*;
 use crate::certificate::tests::{Mount, Pair};
 use crate::logging::tests::logged;
 use crate::webhook::tests::{MUTATE, VALIDATE, cron_job, review, webhooks};
+use k8s_openapi::api::core::v1::ConfigMap;
 use serde_json::Value;
 use served::{Served, connect, flags, request, trusting, trusting_as};
 use std::io::{Read, Write};
@@ -439,6 +440,34 @@ fn webhooks_that_only_wait_or_are_often_called_do_not_count_as_blocked() {
         let ended =
             async { tokio::time::timeout(Duration::from_secs(1), served.server.ended()).await };
         assert!(runtime.block_on(ended).is_err());
+    });
+}
+
+#[test]
+fn a_review_waits_for_the_caches_that_are_read_and_names_the_one_that_is_not_listed() {
+    let maps = crate::cache::tests::empty::<ConfigMap>();
+    let mut webhooks = webhooks();
+    webhooks.reads(&maps);
+    let served = Served::serve(webhooks, LIMITS);
+    let post = |timeout: &str| {
+        let path = format!("{VALIDATE}?timeout={timeout}");
+        served.post(&path, &creation("a"))
+    };
+
+    let answer = post("500ms");
+    assert!(answer.starts_with("HTTP/1.1 504"), "{answer}");
+    assert!(
+        answer.contains("the cache of configmaps was not listed"),
+        "{answer}"
+    );
+
+    std::thread::scope(|scope| {
+        let waiting = scope.spawn(|| post("10s"));
+        std::thread::sleep(Duration::from_millis(200));
+        assert!(!waiting.is_finished());
+        crate::cache::tests::list(&maps, &[]);
+        let answer = waiting.join().unwrap();
+        assert!(answer.starts_with("HTTP/1.1 200"), "{answer}");
     });
 }
 

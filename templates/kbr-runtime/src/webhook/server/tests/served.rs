@@ -20,10 +20,14 @@ pub(super) struct Served {
 
 impl Served {
     pub(super) fn start(limits: Limits) -> Self {
+        Self::serve(webhooks(), limits)
+    }
+
+    pub(super) fn serve(webhooks: Webhooks, limits: Limits) -> Self {
         let (mut mount, first) = (Mount::new(), Pair::new());
         mount.swap(&first);
         let flags = flags(&mount);
-        let (webhooks, metrics) = (webhooks(), Metrics::new());
+        let metrics = Metrics::new();
         metrics.count_panics(webhooks.panics(), webhooks.conversion_panics());
         let server = Server::start_if(None, &flags, (webhooks, None), &metrics, limits).unwrap();
         Self {
