@@ -33,6 +33,8 @@ pub enum ScaffoldMarker {
     DefaultResources,
     /// `api/src/VERSION.rs`: what a version's module exports.
     Exports,
+    /// `Cargo.toml`: the parts of kbr-runtime and kbr-testing that only some projects compile.
+    Features,
     /// `api/src/lib.rs`, `api/src/VERSION.rs`, `src/controller.rs`, `src/webhook.rs`,
     /// `src/webhook/VERSION.rs`, `tests/it/main.rs`: the module tree.
     Modules,

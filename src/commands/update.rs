@@ -227,7 +227,7 @@ impl<'a> Update<'a> {
     fn merge(&mut self, path: &str, recorded: &str, text: &str, new: &str) {
         let base = self.base(path, recorded, text);
         if path.ends_with(layout::MANIFEST)
-            && let Some(merged) = self.manifest(base.as_deref(), text, new)
+            && let Some(merged) = self.manifest(path, base.as_deref(), text, new)
         {
             if base.is_none() {
                 self.warnings.push(format!(
@@ -256,9 +256,10 @@ impl<'a> Update<'a> {
         }
     }
 
-    fn manifest(&self, base: Option<&str>, text: &str, new: &str) -> Option<String> {
+    fn manifest(&self, path: &str, base: Option<&str>, text: &str, new: &str) -> Option<String> {
         let mut manifest: Manifest = text.parse().ok()?;
         let base: Option<Manifest> = base.map(str::parse).transpose().ok()?;
+        let new = self.with_additions(path, new, text);
         manifest.merge(base.as_ref(), new.parse().ok()?, self.inherited());
         if self.project.is_of_0_1() {
             manifest.remove_runtime();

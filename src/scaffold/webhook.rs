@@ -41,6 +41,10 @@ const SWITCHED_ON: [(ScaffoldMarker, &str); 3] = [
 /// The line that deploys the roles for certificates that the manager makes itself.
 pub const CERTIFICATES_LINE: &str = "- certificates_role.yaml";
 
+/// The features of the vendored crates that only some webhooks need, as lines in the manifest.
+const CERTIFICATES_FEATURE: &str = "\"kbr-runtime/certificates\",";
+const CONVERSION_FEATURE: &str = "\"kbr-runtime/conversion\", \"kbr-testing/conversion\",";
+
 /// The part of the names of a conversion's modules.
 const CONVERTER: &str = "converter";
 
@@ -68,6 +72,11 @@ pub(super) fn around_webhooks(project: &Project, resource: &Resource) -> Vec<Par
     for version in &webhooks.spoke {
         let spoke = in_version(resource, version);
         parts.extend(around_webhook(project, &spoke, CONVERTER));
+        parts.push(Part::line(
+            layout::MANIFEST,
+            ScaffoldMarker::Features,
+            CONVERSION_FEATURE,
+        ));
     }
     parts
 }
@@ -195,12 +204,19 @@ fn of_project(project: &Project, context: &ResourceContext) -> Vec<Part> {
     };
     let mut parts: Vec<Part> = CONFIG.map(file).into();
     match project.certificates {
-        // `kbr manifests` writes the file.
-        Certificates::SelfManaged => parts.push(Part::line(
-            layout::WEBHOOK_KUSTOMIZATION,
-            ScaffoldMarker::WebhookResources,
-            CERTIFICATES_LINE,
-        )),
+        Certificates::SelfManaged => parts.extend([
+            // `kbr manifests` writes the file.
+            Part::line(
+                layout::WEBHOOK_KUSTOMIZATION,
+                ScaffoldMarker::WebhookResources,
+                CERTIFICATES_LINE,
+            ),
+            Part::line(
+                layout::MANIFEST,
+                ScaffoldMarker::Features,
+                CERTIFICATES_FEATURE,
+            ),
+        ]),
         Certificates::CertManager => {
             parts.extend(CERT_MANAGER.map(file));
             parts.push(Part::line(

@@ -74,6 +74,7 @@ fn the_first_webhooks_are_wired_in_everywhere() {
     assert_eq!(
         edited,
         [
+            "Cargo.toml",
             "config/default/kustomization.yaml",
             "config/network-policy/kustomization.yaml",
             "src/lib.rs",
@@ -156,7 +157,12 @@ fn later_webhooks_and_spokes_only_add_files_and_lines() {
                 "src/webhook/v2/cronjob_converter.rs",
                 "tests/it/cronjob_v2_converter.rs",
             ],
-            &["src/lib.rs", "src/webhook.rs", "tests/it/main.rs"],
+            &[
+                "Cargo.toml",
+                "src/lib.rs",
+                "src/webhook.rs",
+                "tests/it/main.rs",
+            ],
         ),
         (
             "--conversion --spoke v3",

@@ -18,7 +18,9 @@ use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::error::Error as StdError;
 use std::mem;
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
+#[cfg(feature = "plan")]
+use std::sync::OnceLock;
+use std::sync::{Arc, Mutex, MutexGuard};
 use std::task::{Context, Poll};
 use std::time::Duration;
 
@@ -44,6 +46,7 @@ use crate::client::{ask_readiness, parameter};
 use crate::gate::Gate;
 use crate::lock::lock;
 use crate::metrics;
+#[cfg(feature = "plan")]
 use crate::plan::Plan;
 use crate::warnings::Warnings;
 use body::Bounded;
@@ -95,6 +98,7 @@ struct Shared {
     gate: Gate,
     requests: metrics::Requests,
     warnings: Warnings,
+    #[cfg(feature = "plan")]
     plan: OnceLock<Plan>,
 }
 
@@ -141,6 +145,7 @@ impl ApiServer {
             gate: Gate::default(),
             requests: metrics::Requests::default(),
             warnings: Warnings::default(),
+            #[cfg(feature = "plan")]
             plan: OnceLock::new(),
         }))
     }
@@ -161,19 +166,22 @@ impl ApiServer {
             threads: threads.clone(),
         });
         let client = builder.with_layer(&requests).build();
-        Ok(match self.plan() {
-            Some(plan) => plan.client(client),
-            None => client,
-        })
+        #[cfg(feature = "plan")]
+        if let Some(plan) = self.plan() {
+            return Ok(plan.client(client));
+        }
+        Ok(client)
     }
 
     /// Makes a plan: what later clients write is not written.
+    #[cfg(feature = "plan")]
     pub(crate) fn only_plan(&self) {
         // An error means that it has one.
         let _ = self.0.plan.set(Plan::default());
     }
 
     /// The plan, if one is made.
+    #[cfg(feature = "plan")]
     pub(crate) fn plan(&self) -> Option<&Plan> {
         self.0.plan.get()
     }

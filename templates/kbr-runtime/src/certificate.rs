@@ -25,7 +25,7 @@ use tokio_rustls::TlsAcceptor;
 
 use crate::chain::chain;
 use crate::lock::lock;
-use crate::metrics::Reads;
+use crate::metrics::CertificateReads;
 
 /// How often the files are read. They are small, and held in memory if the kubelet mounts them.
 const PERIOD: Duration = Duration::from_millis(250);
@@ -118,7 +118,7 @@ pub(crate) fn clients_of(path: &Path) -> Result<Clients, String> {
 pub(crate) struct Files {
     /// What is served with the certificate, for the log.
     served: &'static str,
-    reads: Reads,
+    reads: CertificateReads,
     certificate: PathBuf,
     key: PathBuf,
     /// The content of the files when they were last read.
@@ -135,7 +135,7 @@ impl Files {
         served: &'static str,
         folder: &Path,
         (certificate, key): (&str, &str),
-        reads: Reads,
+        reads: CertificateReads,
     ) -> Self {
         let mut files = Self {
             served,

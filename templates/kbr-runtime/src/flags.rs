@@ -36,6 +36,7 @@ pub struct Flags {
     /// Print what the controllers would change now, and change nothing: each existing object is reconciled once,
     /// and each write is a dry run. The exit code is 0 if nothing would change, 1 if something would, and 2 after an
     /// error. Takes no Lease, serves nothing, publishes no events and runs no tasks.
+    #[cfg(feature = "plan")]
     #[arg(long)]
     pub plan: bool,
 
@@ -137,25 +138,30 @@ pub struct Flags {
 
     /// Secret in the manager's namespace for a CA and a certificate of its own: the manager makes and renews them, and
     /// writes the CA to the webhook configurations below and to the CRDs of its converters.
+    #[cfg(feature = "certificates")]
     #[arg(long, value_name = "NAME")]
     pub webhook_cert_secret: Option<String>,
 
     /// Service in the manager's namespace by which the API server calls the webhooks; needed with
     /// --webhook-cert-secret.
+    #[cfg(feature = "certificates")]
     #[arg(long, value_name = "NAME")]
     pub webhook_service: Option<String>,
 
     /// MutatingWebhookConfiguration to which the manager, if it has defaulters, writes the CA of
     /// --webhook-cert-secret; may be repeated.
+    #[cfg(feature = "certificates")]
     #[arg(long, value_name = "NAME")]
     pub mutating_webhook_configuration: Vec<String>,
 
     /// ValidatingWebhookConfiguration to which the manager, if it has validators, writes that CA; may be repeated.
+    #[cfg(feature = "certificates")]
     #[arg(long, value_name = "NAME")]
     pub validating_webhook_configuration: Vec<String>,
 
     /// How long the next certificate in that Secret will be valid. It is renewed after two thirds of that; its CA is
     /// valid four times as long, and renewed after half of that.
+    #[cfg(feature = "certificates")]
     #[arg(long, value_name = "DURATION", default_value = "2160h", value_parser = duration)]
     pub webhook_cert_validity: Duration,
 
@@ -193,6 +199,16 @@ pub(crate) const WEBHOOK_MEMORY: u16 = 40;
 /// The names of certificate and key in a Secret of type `kubernetes.io/tls`.
 const CERTIFICATE: &str = "tls.crt";
 const KEY: &str = "tls.key";
+
+impl Flags {
+    /// Whether a plan is requested.
+    pub(crate) fn is_plan(&self) -> bool {
+        #[cfg(feature = "plan")]
+        return self.plan;
+        #[cfg(not(feature = "plan"))]
+        false
+    }
+}
 
 impl Default for Flags {
     /// The values of an empty command line, in an empty environment.

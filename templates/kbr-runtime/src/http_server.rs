@@ -120,9 +120,9 @@ pub(crate) fn refused_method<B>(request: &Request<B>, methods: &'static str) -> 
 
 /// A server on its own thread, unless it is off. It stops when it is dropped.
 #[derive(Default)]
-pub(crate) struct Server(pub(crate) Option<Running>);
+pub(crate) struct Server(pub(crate) Option<ServerThread>);
 
-pub(crate) struct Running {
+pub(crate) struct ServerThread {
     thread: Thread,
     stop: DropGuard,
     limits: Limits,
@@ -143,7 +143,7 @@ impl Server {
         F: Future<Output = String> + Send + 'static,
     {
         let stop = CancellationToken::new();
-        Ok(Self(Some(Running {
+        Ok(Self(Some(ServerThread {
             thread: Thread::spawn(name, serve(stop.clone()))?,
             stop: stop.drop_guard(),
             limits,

@@ -17,5 +17,5 @@ pub use crate::logging::panic_message;
 #[cfg(feature = "manager")]
 pub use crate::manager::warnings_of_writes;
 pub use crate::target::Target;
-#[cfg(feature = "manager")]
+#[cfg(feature = "conversion")]
 pub use crate::webhook::conversion::{Difference, Kind, Mapping, Side, rewrite};

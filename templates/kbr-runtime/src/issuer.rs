@@ -30,7 +30,7 @@ use crate::api_server::ApiServer;
 use crate::certificate::Certificate;
 use crate::chain::chain;
 use crate::key::is_name;
-use crate::metrics::{Metrics, Reads};
+use crate::metrics::{CertificateReads, Metrics};
 use crate::webhook::Webhooks;
 use crate::{Flags, ManagerError};
 use authority::{Cause, Content, Rules};
@@ -64,7 +64,7 @@ pub(crate) struct Issuer {
     trusted: Option<(Vec<u8>, Instant)>,
     /// The problem that was logged last.
     problem: Option<String>,
-    reads: Reads,
+    reads: CertificateReads,
 }
 
 /// Where the CAs are.
@@ -160,7 +160,7 @@ impl Issuer {
             served: None,
             trusted: None,
             problem: None,
-            reads: metrics.reads(),
+            reads: metrics.certificate_reads(),
         }))
     }
 

@@ -29,6 +29,9 @@
 //! - [`Metrics`] has the metrics of controller-runtime, and your own.
 //! - [`conditions`] are for the status, and [`Problem`] says why pods do not run.
 //!
+//! `certificates`, `conversion` and `plan` are parts of it with features of their own, off by default: the
+//! certificates that the manager issues for its webhooks, conversion webhooks, and the flag `--plan`.
+//!
 //! The features `otlp` and `native-histograms` add traces and native histograms; see the [`guide`].
 //!
 //! # Tests
@@ -59,10 +62,15 @@
 //! library that uses that crate.
 
 #![cfg_attr(
-    not(feature = "manager"),
+    not(all(
+        feature = "certificates",
+        feature = "conversion",
+        feature = "manager",
+        feature = "plan"
+    )),
     allow(
         rustdoc::broken_intra_doc_links,
-        reason = "hardly anything has docs then"
+        reason = "what is not compiled has no docs"
     )
 )]
 
@@ -113,7 +121,7 @@ mod hold;
 mod http_server;
 #[doc(hidden)]
 pub mod internal;
-#[cfg(feature = "manager")]
+#[cfg(feature = "certificates")]
 mod issuer;
 #[cfg(feature = "manager")]
 mod key;
@@ -133,7 +141,7 @@ mod namespaces;
 mod otlp;
 #[cfg(feature = "manager")]
 mod pause;
-#[cfg(feature = "manager")]
+#[cfg(feature = "plan")]
 mod plan;
 #[cfg(feature = "manager")]
 mod probes;

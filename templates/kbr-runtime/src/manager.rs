@@ -6,6 +6,7 @@
 //! All of them start in [`Manager::run`]: servers at once, controllers once this process leads.
 
 mod lead;
+#[cfg(feature = "plan")]
 mod plan;
 
 use std::error::Error as StdError;
@@ -31,6 +32,7 @@ use crate::controller::{Prepared, Run};
 use crate::election::{self, Election};
 use crate::events::{Events, Publisher};
 use crate::health::Health;
+#[cfg(feature = "certificates")]
 use crate::issuer::Issuer;
 use crate::lock::lock;
 use crate::metrics::Metrics;
@@ -133,10 +135,10 @@ impl Manager {
     pub async fn new(flags: Flags) -> Result<Self, ManagerError> {
         client::install_tls_provider();
         logging::init(&flags);
-        let (is_plan, kubeconfig) = (flags.plan, flags.kubeconfig.clone());
+        let (is_plan, kubeconfig) = (flags.is_plan(), flags.kubeconfig.clone());
         let config = client::load_config(kubeconfig.as_deref()).await;
         let manager = config.and_then(|config| Self::with_config(flags, config));
-        manager.map_err(|error| if is_plan { plan::failed(&error) } else { error })
+        manager.map_err(|error| if is_plan { no_plan(&error) } else { error })
     }
 
     /// Creates a manager for the cluster of `config`, without setting up logging.
@@ -148,6 +150,7 @@ impl Manager {
         client::install_tls_provider();
         client::say_who_asks(&mut config);
         let server = ApiServer::with_deadline(config.clone(), flags.request_timeout);
+        #[cfg(feature = "plan")]
         if flags.plan {
             server.only_plan();
         }
@@ -499,7 +502,7 @@ impl Manager {
     /// [`ManagerError::Thread`] or [`ManagerError::ThreadEnded`] when signals cannot be handled, and the
     /// errors of [`Manager::run_until_stopped`], or those of a plan with [`Flags::plan`].
     pub async fn run(&mut self) -> Result<(), ManagerError> {
-        let end: fn() = match self.flags.plan {
+        let end: fn() = match self.flags.is_plan() {
             true => || std::process::exit(2),
             false => || std::process::exit(1),
         };
@@ -533,11 +536,12 @@ impl Manager {
         let faults = self.faults();
         if !faults.is_empty() {
             let error = ManagerError::Registration(faults);
-            return Err(match self.flags.plan {
-                true => plan::failed(&error),
+            return Err(match self.flags.is_plan() {
+                true => no_plan(&error),
                 false => error,
             });
         }
+        #[cfg(feature = "plan")]
         if self.flags.plan {
             return self.plan().await;
         }
@@ -563,15 +567,7 @@ impl Manager {
         });
         let election = election.transpose()?;
         let webhooks = std::mem::take(&mut self.webhooks);
-        let namespace = &self.config.default_namespace;
-        let issuer = Issuer::of(
-            &self.flags,
-            &webhooks,
-            &self.metrics,
-            &self.server,
-            namespace,
-        )?;
-        let issued = issuer.map(|issuer| (issuer.certificate(), issuer.follow().boxed()));
+        let issued = self.issue(&webhooks)?;
         let mut server = webhook::Server::start(&self.flags, webhooks, &self.metrics, issued)?;
         let mut health = Health::new(self.server.clone());
         let workers = self.controllers.iter().map(|controller| controller.workers);
@@ -624,6 +620,24 @@ impl Manager {
         };
         let _ = timeout(limit, stopped).await;
         outcome
+    }
+
+    /// The certificates that this manager issues, if the flags say so.
+    fn issue(&self, webhooks: &Webhooks) -> Result<Option<webhook::Issued>, ManagerError> {
+        #[cfg(feature = "certificates")]
+        return Ok(Issuer::of(
+            &self.flags,
+            webhooks,
+            &self.metrics,
+            &self.server,
+            &self.config.default_namespace,
+        )?
+        .map(|issuer| (issuer.certificate(), issuer.follow().boxed())));
+        #[cfg(not(feature = "certificates"))]
+        {
+            let _ = webhooks;
+            Ok(None)
+        }
     }
 
     /// Why what was added cannot work together.
@@ -707,6 +721,12 @@ impl Manager {
 /// The text of each warning about a write of the manager from now on, for a test.
 pub fn warnings_of_writes(manager: &Manager) -> UnboundedReceiver<String> {
     manager.server.warnings().of_writes()
+}
+
+/// An error that prevents a plan.
+fn no_plan(error: &ManagerError) -> ManagerError {
+    let reason = chain::chain(error);
+    ManagerError::Plan { reason }
 }
 
 #[cfg(test)]

@@ -84,7 +84,7 @@ struct Shared {
     controllers: Controllers,
     webhooks: Webhooks,
     watches: Watches,
-    reads: Reads,
+    reads: CertificateReads,
     leads: Family<[(&'static str, String); 1], Gauge>,
 }
 
@@ -101,7 +101,7 @@ impl Metrics {
         Self(Arc::new(Shared {
             controllers: Controllers::new(&mut table),
             webhooks: Webhooks::new(&mut table),
-            reads: Reads {
+            reads: CertificateReads {
                 total: table.add(
                     "certwatcher_read_certificate_total",
                     "Certificates that were read because their files had changed",
@@ -201,7 +201,7 @@ impl Metrics {
         &self.0.watches
     }
 
-    pub(crate) fn reads(&self) -> Reads {
+    pub(crate) fn certificate_reads(&self) -> CertificateReads {
         self.0.reads.clone()
     }
 
@@ -280,13 +280,13 @@ impl Table {
 
 /// Counts certificate reads, and notes when the certificates expire. Clones share the metrics.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Reads {
+pub(crate) struct CertificateReads {
     total: Counter,
     errors: Counter,
     expiries: Family<Labels<1>, Gauge>,
 }
 
-impl Reads {
+impl CertificateReads {
     pub(crate) fn count(&self, is_good: bool) {
         self.total.inc();
         if !is_good {

@@ -111,7 +111,7 @@ fn certificate(flags: &Flags, metrics: &Metrics) -> Result<Tls, ManagerError> {
             return Err(wrong(flag, problem));
         }
     }
-    let files = Files::new("metrics", folder, (name, key), metrics.reads());
+    let files = Files::new("metrics", folder, (name, key), metrics.certificate_reads());
     let certificate = files.certificate();
     if let Some(reason) = certificate.missing() {
         let problem = format!("has no usable certificate: {reason}");

@@ -92,6 +92,7 @@ impl Reconciler {
         let (reconcile, may_hold) = (Arc::new(reconcile), hold::is_on());
         Box::new(move |key| {
             let entry = hand.cache.entry(&key);
+            #[cfg(feature = "plan")]
             if let (Some(plan), Some(false)) = (
                 self.server.plan(),
                 entry.as_ref().map(|entry| entry.is_readable),
@@ -199,6 +200,7 @@ impl Reconciler {
                 Failure::of(format!("timeout: did not finish within {:?}", self.timeout))
             }
         };
+        #[cfg(feature = "plan")]
         if let Some(plan) = self.server.plan() {
             plan.failed(&failure.reason, failure.is_conflict);
             return Action::await_change();

@@ -16,6 +16,7 @@
 
 mod admission;
 mod admission_request;
+#[cfg(feature = "conversion")]
 pub(crate) mod conversion;
 mod field;
 mod patch;
@@ -26,20 +27,24 @@ mod watchdog;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use kube::{CustomResourceExt, Resource};
+#[cfg(feature = "conversion")]
+use kube::CustomResourceExt;
+use kube::Resource;
 use prometheus_client::metrics::counter::Counter;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 pub use admission_request::{AdmissionRequest, Operation};
+#[cfg(feature = "conversion")]
 pub use conversion::copy_fields;
 pub use field::{FieldError, FieldPath, ValidationOutcome};
 
-pub(crate) use server::Server;
+pub(crate) use server::{Issued, Server};
 
 use crate::Cache;
 use crate::cache::{Cached, Source};
 use admission::{Admission, Mutating, Validating};
+#[cfg(feature = "conversion")]
 use conversion::Conversions;
 use watchdog::Watchdog;
 
@@ -230,6 +235,7 @@ pub trait Validator: Send + Sync + 'static {
 /// If objects are stored in a version other than the hub, for example after the stored version has
 /// changed, lists of the hub fail as long as one of these objects cannot be converted. The error names
 /// the object, which can be changed or deleted in its stored version.
+#[cfg(feature = "conversion")]
 pub trait Converter: Send + Sync + 'static {
     /// The kind in the version that all others are converted to.
     type Hub: Resource<DynamicType = ()> + CustomResourceExt + DeserializeOwned + Serialize;
@@ -247,6 +253,7 @@ pub trait Converter: Send + Sync + 'static {
 #[derive(Default)]
 pub struct Webhooks {
     admissions: BTreeMap<String, Box<dyn Admission>>,
+    #[cfg(feature = "conversion")]
     conversions: Conversions,
     has_defaulters: bool,
     has_validators: bool,
@@ -287,6 +294,7 @@ impl Webhooks {
     ///
     /// When the kind already has a converter for the same spoke or with another hub, or when the two
     /// types of `converter` have different kinds or the same version.
+    #[cfg(feature = "conversion")]
     pub fn convert(&mut self, converter: impl Converter) {
         self.conversions.add(converter);
     }
@@ -328,26 +336,40 @@ impl Webhooks {
     /// All paths that are served.
     #[must_use]
     pub fn paths(&self) -> BTreeSet<String> {
-        let mut paths: BTreeSet<String> = self.admissions.keys().cloned().collect();
-        if !self.conversions.is_empty() {
-            paths.insert(Self::CONVERT.to_owned());
-        }
-        paths
+        let paths = self.admissions.keys().cloned();
+        #[cfg(feature = "conversion")]
+        let paths = paths.chain((!self.conversions.is_empty()).then(|| Self::CONVERT.to_owned()));
+        paths.collect()
     }
 
     /// Whether there are defaulters.
+    #[cfg_attr(
+        not(feature = "certificates"),
+        allow(dead_code, reason = "only the issuer asks")
+    )]
     pub(crate) fn has_defaulters(&self) -> bool {
         self.has_defaulters
     }
 
     /// Whether there are validators.
+    #[cfg_attr(
+        not(feature = "certificates"),
+        allow(dead_code, reason = "only the issuer asks")
+    )]
     pub(crate) fn has_validators(&self) -> bool {
         self.has_validators
     }
 
     /// The names of the CRDs whose objects are converted.
+    #[cfg_attr(
+        not(feature = "certificates"),
+        allow(dead_code, reason = "only the issuer asks")
+    )]
     pub(crate) fn crds(&self) -> BTreeSet<String> {
-        self.conversions.crds()
+        #[cfg(feature = "conversion")]
+        return self.conversions.crds();
+        #[cfg(not(feature = "conversion"))]
+        BTreeSet::new()
     }
 
     /// Counts the panics of defaulters and validators.
@@ -357,7 +379,10 @@ impl Webhooks {
 
     /// Counts the panics of converters.
     pub(crate) fn conversion_panics(&self) -> Counter {
-        self.conversions.panics()
+        #[cfg(feature = "conversion")]
+        return self.conversions.panics();
+        #[cfg(not(feature = "conversion"))]
+        Counter::default()
     }
 
     fn admit(&mut self, path: &str, admission: Box<dyn Admission>) {
@@ -369,6 +394,7 @@ impl Webhooks {
 
     /// The webhook at `path`, if there is one.
     fn at(&self, path: &str) -> Option<Webhook<'_>> {
+        #[cfg(feature = "conversion")]
         if path == Self::CONVERT && !self.conversions.is_empty() {
             return Some(Webhook::Conversion(self));
         }
@@ -380,6 +406,7 @@ impl Webhooks {
 /// The webhook at one path.
 enum Webhook<'a> {
     Admission(&'a str, &'a dyn Admission, &'a Webhooks),
+    #[cfg(feature = "conversion")]
     Conversion(&'a Webhooks),
 }
 
@@ -390,6 +417,7 @@ impl Webhook<'_> {
             Self::Admission(path, admission, webhooks) => {
                 admission.answer(review, path, webhooks).await
             }
+            #[cfg(feature = "conversion")]
             Self::Conversion(webhooks) => webhooks.conversions.answer(review, &webhooks.watchdog),
         }
     }

@@ -116,7 +116,7 @@ mod assets;
 mod audit;
 mod builder;
 mod control_plane;
-#[cfg(feature = "manager")]
+#[cfg(feature = "conversion")]
 mod conversions;
 #[cfg(feature = "manager")]
 mod crash;
@@ -149,7 +149,7 @@ mod serving;
 mod suite;
 mod test_target;
 mod thread;
-#[cfg(feature = "manager")]
+#[cfg(feature = "conversion")]
 mod values;
 mod webhooks;
 
@@ -173,7 +173,7 @@ use audit::AuditLog;
 pub use audit::AuditedRequest;
 pub use builder::Builder;
 use control_plane::{ControlPlane, PAUSE};
-#[cfg(feature = "manager")]
+#[cfg(feature = "conversion")]
 pub use conversions::conversion_loses_nothing;
 #[cfg(feature = "manager")]
 pub use crash::{Crash, Stage};

@@ -120,24 +120,23 @@ error: `.clippy.toml` already exists with different content
        `third_party/kbr-runtime/src/cache/shared.rs` already exists with different content
        `third_party/kbr-runtime/src/cache/state.rs` already exists with different content
        `third_party/kbr-runtime/src/certificate.rs` already exists with different content
-       `third_party/kbr-runtime/src/certificate/authority.rs` already exists with different content
-       `third_party/kbr-runtime/src/certificate/own.rs` already exists with different content
        `third_party/kbr-runtime/src/certificate/validity.rs` already exists with different content
        `third_party/kbr-runtime/src/chain.rs` already exists with different content
        `third_party/kbr-runtime/src/checks.rs` already exists with different content
        `third_party/kbr-runtime/src/client.rs` already exists with different content
        `third_party/kbr-runtime/src/clock.rs` already exists with different content
+       `third_party/kbr-runtime/src/clock/boot_time.rs` already exists with different content
        `third_party/kbr-runtime/src/conditions.rs` already exists with different content
        `third_party/kbr-runtime/src/controller.rs` already exists with different content
        `third_party/kbr-runtime/src/controller/run.rs` already exists with different content
        `third_party/kbr-runtime/src/diff.rs` already exists with different content
        `third_party/kbr-runtime/src/election.rs` already exists with different content
-       `third_party/kbr-runtime/src/election/boot_time.rs` already exists with different content
        `third_party/kbr-runtime/src/election/candidate.rs` already exists with different content
-       `third_party/kbr-runtime/src/election/gate.rs` already exists with different content
        `third_party/kbr-runtime/src/election/record.rs` already exists with different content
        `third_party/kbr-runtime/src/error.rs` already exists with different content
+       `third_party/kbr-runtime/src/exit.rs` already exists with different content
        `third_party/kbr-runtime/src/flags.rs` already exists with different content
+       `third_party/kbr-runtime/src/gate.rs` already exists with different content
        `third_party/kbr-runtime/src/guide.rs` already exists with different content
        `third_party/kbr-runtime/src/guide/caches.md` already exists with different content
        `third_party/kbr-runtime/src/guide/controller-runtime.md` already exists with different content
@@ -163,23 +162,26 @@ error: `.clippy.toml` already exists with different content
        `third_party/kbr-runtime/src/http_server/metered.rs` already exists with different content
        `third_party/kbr-runtime/src/http_server/peer.rs` already exists with different content
        `third_party/kbr-runtime/src/internal.rs` already exists with different content
+       `third_party/kbr-runtime/src/issuer.rs` already exists with different content
+       `third_party/kbr-runtime/src/issuer/authority.rs` already exists with different content
        `third_party/kbr-runtime/src/key.rs` already exists with different content
        `third_party/kbr-runtime/src/lib.rs` already exists with different content
+       `third_party/kbr-runtime/src/lock.rs` already exists with different content
        `third_party/kbr-runtime/src/logging.rs` already exists with different content
        `third_party/kbr-runtime/src/logging/log_limit.rs` already exists with different content
        `third_party/kbr-runtime/src/manager.rs` already exists with different content
        `third_party/kbr-runtime/src/manager/lead.rs` already exists with different content
        `third_party/kbr-runtime/src/manager/plan.rs` already exists with different content
        `third_party/kbr-runtime/src/metrics.rs` already exists with different content
-       `third_party/kbr-runtime/src/metrics/access.rs` already exists with different content
-       `third_party/kbr-runtime/src/metrics/cache.rs` already exists with different content
        `third_party/kbr-runtime/src/metrics/controllers.rs` already exists with different content
        `third_party/kbr-runtime/src/metrics/native.rs` already exists with different content
        `third_party/kbr-runtime/src/metrics/process.rs` already exists with different content
        `third_party/kbr-runtime/src/metrics/requests.rs` already exists with different content
-       `third_party/kbr-runtime/src/metrics/server.rs` already exists with different content
        `third_party/kbr-runtime/src/metrics/watches.rs` already exists with different content
        `third_party/kbr-runtime/src/metrics/webhooks.rs` already exists with different content
+       `third_party/kbr-runtime/src/metrics_server.rs` already exists with different content
+       `third_party/kbr-runtime/src/metrics_server/access.rs` already exists with different content
+       `third_party/kbr-runtime/src/metrics_server/answers.rs` already exists with different content
        `third_party/kbr-runtime/src/namespaces.rs` already exists with different content
        `third_party/kbr-runtime/src/otlp.rs` already exists with different content
        `third_party/kbr-runtime/src/otlp/collector.rs` already exists with different content
@@ -230,6 +232,7 @@ error: `.clippy.toml` already exists with different content
        `third_party/kbr-runtime/src/webhook/server.rs` already exists with different content
        `third_party/kbr-runtime/src/webhook/server/http.rs` already exists with different content
        `third_party/kbr-runtime/src/webhook/server/weight.rs` already exists with different content
+       `third_party/kbr-runtime/src/webhook/watchdog.rs` already exists with different content
        `third_party/kbr-runtime/src/workers.rs` already exists with different content
        `third_party/kbr-testing/.rustfmt.toml` already exists with different content
        `third_party/kbr-testing/Cargo.toml` already exists with different content

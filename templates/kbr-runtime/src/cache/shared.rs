@@ -26,6 +26,7 @@ pub(crate) trait Source: Send + Sync {
     fn watched(&self) -> &Watched;
 
     /// Forgets what this process wrote, which were dry runs; so will be what it writes later.
+    #[cfg(feature = "plan")]
     fn forget_writes(&self);
 }
 
@@ -86,6 +87,7 @@ impl<K: Cached> Source for Inner<K> {
         &self.watched
     }
 
+    #[cfg(feature = "plan")]
     fn forget_writes(&self) {
         lock(&self.state).forget_writes();
     }

@@ -159,6 +159,7 @@ impl State {
     }
 
     /// Forgets what this process wrote: it was a dry run, as all later writes are.
+    #[cfg(feature = "plan")]
     pub(super) fn forget_writes(&mut self) {
         self.is_plan = true;
         for key in self.unsettled() {

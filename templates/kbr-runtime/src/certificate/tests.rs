@@ -81,7 +81,7 @@ fn files(mount: &Mount) -> Files {
         "webhooks",
         &mount.folder,
         ("tls.crt", "tls.key"),
-        Reads::default(),
+        CertificateReads::default(),
     )
 }
 

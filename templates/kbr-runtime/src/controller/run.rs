@@ -7,7 +7,6 @@ use std::collections::BTreeSet;
 use std::error::Error;
 use std::future::pending;
 use std::sync::{Arc, Mutex};
-use std::time::Duration;
 
 use futures::StreamExt;
 use futures::future::BoxFuture;
@@ -23,6 +22,7 @@ use crate::cache::{Cached, Source};
 use crate::events::Events;
 use crate::handle::{Hand, Statuses};
 use crate::lock::lock;
+#[cfg(feature = "plan")]
 use crate::plan::Pass;
 use crate::queue::{Cause, Queue};
 use crate::reconciler::{Policy, Reconciler};
@@ -31,7 +31,8 @@ use crate::watch::Watches;
 use crate::{Action, Clock, Handle, ManagerError, metrics, workers};
 
 /// How long the first lists of a plan may take. Nobody waits for a CRD that is not installed.
-const PLAN_SYNC_LIMIT: Duration = Duration::from_secs(30);
+#[cfg(feature = "plan")]
+const PLAN_SYNC_LIMIT: std::time::Duration = std::time::Duration::from_secs(30);
 
 impl<K: Cached> Controller<K> {
     /// Subscribes to the caches. Nothing is sent yet.
@@ -85,6 +86,7 @@ impl<K: Cached> Controller<K> {
             failing: failing.collect(),
             restless: Restless::new(),
         };
+        #[cfg(feature = "plan")]
         let server = run.server.clone();
         let hand = Hand {
             field_manager: match run.operator {
@@ -109,9 +111,11 @@ impl<K: Cached> Controller<K> {
             limit => limit.into(),
         };
         let (sources, streams) = (self.sources, self.streams);
+        let sync_limit = self.sync_limit;
+        #[cfg(feature = "plan")]
         let sync_limit = match server.plan() {
-            Some(_) => self.sync_limit.min(PLAN_SYNC_LIMIT),
-            None => self.sync_limit,
+            Some(_) => sync_limit.min(PLAN_SYNC_LIMIT),
+            None => sync_limit,
         };
         let (all, watching, shown) = (sources.clone(), watches.clone(), sources.clone());
         let work = async move {
@@ -134,19 +138,20 @@ impl<K: Cached> Controller<K> {
                 if stop.run_until_cancelled(listed).await.is_none() {
                     return;
                 }
-                let Some(plan) = server.plan() else {
-                    return workers::run(queue, limit, threads, work, stop).await;
-                };
-                let pass = Pass {
-                    controller: name,
-                    resource: cache.resource(),
-                    objects: cache.keys(),
-                    forget: &|| sources.iter().for_each(|source| source.forget_writes()),
-                    threads,
-                    limit: queue.bound(),
-                    work,
-                };
-                plan.pass(pass).await;
+                #[cfg(feature = "plan")]
+                if let Some(plan) = server.plan() {
+                    let pass = Pass {
+                        controller: name,
+                        resource: cache.resource(),
+                        objects: cache.keys(),
+                        forget: &|| sources.iter().for_each(|source| source.forget_writes()),
+                        threads,
+                        limit: queue.bound(),
+                        work,
+                    };
+                    return plan.pass(pass).await;
+                }
+                workers::run(queue, limit, threads, work, stop).await;
             };
             // A stream may end, but not by a panic: its objects would not be reconciled any more.
             let broken = async {

@@ -7,19 +7,13 @@ use std::io::Write;
 
 use futures::future::OptionFuture;
 
-use super::Manager;
+use super::{Manager, no_plan};
 use crate::chain::chain;
 use crate::client::ask_readiness;
 use crate::health::Health;
 use crate::plan::Plan;
 use crate::workers::Threads;
 use crate::{ManagerError, namespaces};
-
-/// An error that prevents a plan.
-pub(super) fn failed(error: &ManagerError) -> ManagerError {
-    let reason = chain(error);
-    ManagerError::Plan { reason }
-}
 
 impl Manager {
     /// Prints what the controllers would change.
@@ -65,8 +59,8 @@ impl Manager {
         OptionFuture::from(exist)
             .await
             .unwrap_or(Ok(()))
-            .map_err(|error| failed(&error))?;
-        let threads = Threads::start(1).map_err(|error| failed(&error))?;
+            .map_err(|error| no_plan(&error))?;
+        let threads = Threads::start(1).map_err(|error| no_plan(&error))?;
         let mut health = Health::new(self.server.clone());
         let mut controllers = self.take_controllers(&mut health, &threads);
         let (mut watching, _) = self.take_caches(&controllers);

@@ -126,7 +126,7 @@ impl Server {
             None => {
                 let folder = flags.webhook_cert_path.as_deref().unwrap_or(Path::new(""));
                 let names = (&*flags.webhook_cert_name, &*flags.webhook_cert_key);
-                let files = Files::new("webhooks", folder, names, metrics.reads());
+                let files = Files::new("webhooks", folder, names, metrics.certificate_reads());
                 (files.certificate(), files.follow().boxed())
             }
         };

@@ -18,19 +18,19 @@ const LOOKS: u32 = 10;
 
 /// What runs on the thread of the webhooks. Clones share it.
 #[derive(Clone, Default)]
-pub(crate) struct Watchdog(Arc<Mutex<State>>);
+pub(crate) struct Watchdog(Arc<Mutex<Calls>>);
 
 #[derive(Default)]
-struct State {
+struct Calls {
     /// How many calls have begun or continued.
     calls: u64,
     /// What runs now.
     running: Option<Arc<str>>,
 }
 
-struct Running<'a>(&'a Watchdog);
+struct Call<'a>(&'a Watchdog);
 
-impl Drop for Running<'_> {
+impl Drop for Call<'_> {
     fn drop(&mut self) {
         lock(&self.0.0).running = None;
     }
@@ -43,7 +43,7 @@ impl Watchdog {
         state.calls += 1;
         state.running = Some(name.clone());
         drop(state);
-        let _running = Running(self);
+        let _running = Call(self);
         function()
     }
 

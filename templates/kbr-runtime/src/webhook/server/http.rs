@@ -16,6 +16,7 @@ use tokio::time::{Instant, timeout_at};
 use super::weight::{Parsing, weight};
 use crate::http_server::{self, Answer, Peer, Unavailable};
 use crate::logging::{LogLimit, panic_message};
+#[cfg(feature = "conversion")]
 use crate::webhook::conversion::measure::LARGEST;
 use crate::webhook::{Webhook, Webhooks};
 
@@ -105,6 +106,7 @@ async fn answer(
             copies: 2,
             most: usize::MAX,
         },
+        #[cfg(feature = "conversion")]
         // The objects of the list `objects` in `request` are converted one after the other, and back.
         Webhook::Conversion(_) => Parsing {
             depth: 3,

@@ -353,7 +353,7 @@ fn a_client_that_refuses_the_certificate_is_logged() {
         "webhooks",
         &mount.folder,
         ("tls.crt", "tls.key"),
-        Metrics::new().reads(),
+        Metrics::new().certificate_reads(),
     );
     let counts = Metrics::new().webhooks().at(webhooks().paths());
     let (port, over) = (flags.webhook_port, stop.clone());
