@@ -220,7 +220,7 @@ fn rust_compiles() {
     let api = sandbox.read("api/src/lib.rs");
     sandbox.write("api/src/lib.rs", &format!("{api}\nmod shown;\n"));
     let _one_at_a_time = compiling();
-    let check = "check --workspace --all-targets --locked";
+    let check = "check --workspace --all-targets --features kbr-testing/crash,kbr-testing/development --locked";
     assert!(
         cargo(sandbox.path(), check),
         "in {}",

@@ -74,7 +74,7 @@ fn scrape(folder: &Path) {
     check_out(SHOWCASE, project.path());
     assert!(cargo(
         project.path(),
-        "build --locked --quiet --example run-local"
+        "build --locked --quiet --example run-local --features kbr-testing/development"
     ));
     let port = free_port();
     let mut operator = Command::new(target().join("debug/examples/run-local"));

@@ -52,8 +52,14 @@ fn kbr_runtime_is_formatted_linted_documented_and_tested_in_its_own_folder() {
 fn kbr_testing_is_formatted_linted_documented_and_tested_in_its_own_folder() {
     is_formatted_linted_documented_and_tested(TESTING, "test --locked --all-features --quiet");
     // Its unit tests need no operator, except for those of what runs one.
-    let line = "clippy --locked --all-targets --no-default-features -- -D warnings";
-    assert!(cargo(&in_place(TESTING), line), "`cargo {line}`");
+    for features in [
+        "--no-default-features",
+        "--features crash",
+        "--features development",
+    ] {
+        let line = format!("clippy --locked --all-targets {features} -- -D warnings");
+        assert!(cargo(&in_place(TESTING), &line), "`cargo {line}`");
+    }
 }
 
 /// The line that the guide gives, apart from `--open`.
@@ -166,7 +172,7 @@ fn a_project_can_switch_to_the_crates_of_a_registry() {
     });
     let config = format!("[patch.crates-io]\n{}", patches.collect::<String>());
     sandbox.write(".cargo/config.toml", &config);
-    let line = "check --workspace --all-targets --offline";
+    let line = "check --workspace --all-targets --features kbr-testing/crash,kbr-testing/development --offline";
     assert!(cargo(sandbox.path(), line), "{line}");
     let run = sandbox.kbr("manifests").success();
     assert!(!run.stderr.contains("kbr-"), "{}", run.stderr);

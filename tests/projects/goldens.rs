@@ -106,7 +106,7 @@ fn a_project_builds_after_any_command() {
     for (at, step) in steps.iter().enumerate() {
         run_step(step, "multigroup", sandbox.path());
         if at % SAMPLED == SAMPLED - 1 {
-            let check = "check --workspace --all-targets --locked";
+            let check = "check --workspace --all-targets --features kbr-testing/crash,kbr-testing/development --locked";
             share_runtime(sandbox.path());
             assert!(cargo(sandbox.path(), check), "after `{step}`");
         }

@@ -32,7 +32,7 @@ fn the_manifests_are_those_of_the_go_project_and_the_code_compiles() {
     share_runtime(&sandbox.path().join("new"));
     assert!(cargo(
         &sandbox.path().join("new"),
-        "clippy --all-targets --locked -- -D warnings"
+        "clippy --all-targets --features kbr-testing/crash,kbr-testing/development --locked -- -D warnings"
     ));
     assert!(cargo(&sandbox.path().join("new"), "fmt --all --check"));
 }

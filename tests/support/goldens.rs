@@ -169,7 +169,7 @@ pub fn check_project(folder: &Path) {
     for (line, takes) in [
         ("fmt --all --check", "a second"),
         (
-            "clippy --workspace --all-targets --locked -- -D warnings",
+            "clippy --workspace --all-targets --features kbr-testing/crash,kbr-testing/development --locked -- -D warnings",
             "half a minute, and three the first time",
         ),
         // With the features of an operator in a cluster; the tests build all binaries with more.
@@ -199,7 +199,9 @@ pub fn prove(name: &str, folder: &Path) {
     // All of them take minutes: `make test-crash` tries them by hand. Where an object has no namespace, one run at a
     // time takes four seconds.
     let seed = SEED.unwrap_or_default();
-    let sample = format!("test --test crash --locked --quiet -- --sample 16 --seed {seed}");
+    let sample = format!(
+        "test --test crash --features kbr-testing/crash --locked --quiet -- --sample 16 --seed {seed}"
+    );
     succeeds(folder, &sample);
 }
 

@@ -7,6 +7,7 @@ use serde_json::Value;
 
 use crate::cli::Color;
 use crate::error::IoError;
+use crate::layout;
 use crate::toolchain::kept::{Kept, Line, Output};
 use crate::toolchain::own;
 
@@ -73,7 +74,8 @@ impl Job {
             )
             .with("CARGO_TERM_QUIET", "true"),
             Kind::Helper => Line::new("cargo", &["build", "--quiet", "--color", color, format])
-                .and(&["--example", HELPER]),
+                .and(&["--example", HELPER])
+                .and(helper_features(root)),
             Kind::Operator => Line::new("cargo", &["build", "--quiet", "--color", color, format])
                 .and(&["--bin", name]),
         };
@@ -107,6 +109,18 @@ impl Job {
 
 /// The example with the helper.
 const HELPER: &str = "run-local";
+
+/// The part of `kbr-testing` that the helper needs.
+const HELPER_FEATURE: &str = "kbr-testing/development";
+
+/// The features that the helper is built with: a project of an earlier kbr has no such feature.
+fn helper_features(root: &Path) -> &'static [&'static str] {
+    let manifest = std::fs::read_to_string(root.join(layout::MANIFEST));
+    match manifest.is_ok_and(|text| text.contains(HELPER_FEATURE)) {
+        true => &["--features", HELPER_FEATURE],
+        false => &[],
+    }
+}
 
 impl Finished {
     /// The program that cargo has built.

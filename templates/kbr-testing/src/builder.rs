@@ -14,7 +14,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::assets::Assets;
 use super::control_plane::{self, CONTROLLER_MANAGER, ControlPlane};
-#[cfg(feature = "manager")]
+#[cfg(feature = "development")]
 use super::development;
 use super::external;
 use super::install::{Manifests, install_crds};
@@ -168,7 +168,7 @@ impl Builder {
     /// Any [`TestEnvError`]. If a server failed, the error names its log.
     pub fn start(self) -> Result<TestEnv, TestEnvError> {
         install_tls_provider();
-        #[cfg(feature = "manager")]
+        #[cfg(feature = "development")]
         development::end_with_kbr();
         block_on(async {
             // Anything missing or wrong in the project is reported before anything starts.

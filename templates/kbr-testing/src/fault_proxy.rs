@@ -31,7 +31,7 @@ use super::server::report;
 use super::{TestEnv, TestEnvError, thread};
 use faults::{Fault, Faults};
 use passing::accept;
-#[cfg(feature = "manager")]
+#[cfg(feature = "crash")]
 pub(super) use passing::refusal;
 
 /// A proxy through which an operator reaches the API server, and which fails when a test says so.

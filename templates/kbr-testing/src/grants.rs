@@ -78,7 +78,7 @@ impl Grant {
     }
 
     /// Whether it allows to change objects of a resource, or a subresource of them.
-    #[cfg(feature = "manager")]
+    #[cfg(feature = "crash")]
     pub(super) fn allows_a_write_of(&self, group: &str, resource: &str) -> bool {
         let mut whole = self.clone();
         let word = self.word(RESOURCES);

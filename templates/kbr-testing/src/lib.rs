@@ -84,7 +84,8 @@
 //!
 //! # Crashes
 //!
-//! [`Crash`] proves that the objects become the same wherever the operator dies or one of its requests fails.
+//! [`Crash`] proves that the objects become the same wherever the operator dies or one of its requests fails. It needs
+//! the feature `crash`, which `make test-crash` turns on, so that other tests need not compile it.
 //!
 //! # Least privilege
 //!
@@ -105,10 +106,10 @@
 //! test.
 
 #![cfg_attr(
-    not(feature = "manager"),
+    not(all(feature = "crash", feature = "development")),
     allow(
         rustdoc::broken_intra_doc_links,
-        reason = "what runs an operator has no docs then"
+        reason = "what is left out has no docs"
     )
 )]
 
@@ -118,9 +119,9 @@ mod builder;
 mod control_plane;
 #[cfg(feature = "conversion")]
 mod conversions;
-#[cfg(feature = "manager")]
+#[cfg(feature = "crash")]
 mod crash;
-#[cfg(feature = "manager")]
+#[cfg(feature = "development")]
 mod development;
 mod error;
 mod external;
@@ -128,7 +129,7 @@ mod failure;
 mod fault_proxy;
 mod folder;
 mod grants;
-#[cfg(feature = "manager")]
+#[cfg(any(feature = "crash", feature = "development"))]
 mod http_proxy;
 mod install;
 mod keys;
@@ -175,7 +176,7 @@ pub use builder::Builder;
 use control_plane::{ControlPlane, PAUSE};
 #[cfg(feature = "conversion")]
 pub use conversions::conversion_loses_nothing;
-#[cfg(feature = "manager")]
+#[cfg(feature = "crash")]
 pub use crash::{Crash, Stage};
 use error::LogEnd;
 pub use error::TestEnvError;

@@ -7,13 +7,15 @@
 //! between that and the write would be told as the operator's.
 
 use std::path::{Path, PathBuf};
+use std::pin::Pin;
 use std::sync::Arc;
+use std::task::{Context, Poll};
 
 use http::header::{ACCEPT_ENCODING, CONTENT_TYPE};
 use http::request::Parts;
 use http::uri::PathAndQuery;
 use http::{Method, Request, Response, Uri};
-use hyper::body::{Bytes, Incoming};
+use hyper::body::{Body, Bytes, Frame, Incoming, SizeHint};
 use hyper_util::client::legacy::Client;
 use hyper_util::client::legacy::connect::Connect;
 use hyper_util::rt::TokioExecutor;
@@ -22,7 +24,7 @@ use kube::client::ConfigExt;
 use serde_json::{Value, json};
 
 use crate::fault_proxy::write_kubeconfig;
-use crate::http_proxy::{Error, Passing, accept, listen, whole};
+use crate::http_proxy::{Error, accept, listen, whole};
 use crate::server::report;
 use crate::{TestEnv, TestEnvError, thread};
 
@@ -228,6 +230,42 @@ fn changed(before: &Value, after: &Value) -> Vec<String> {
         text.lines().map(str::to_owned).collect::<Vec<_>>()
     });
     lines.collect()
+}
+
+/// A body in transit.
+enum Passing {
+    /// One that was read.
+    Whole(Option<Bytes>),
+    Stream(Incoming),
+}
+
+impl Body for Passing {
+    type Data = Bytes;
+    type Error = hyper::Error;
+
+    fn poll_frame(
+        self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, hyper::Error>>> {
+        match self.get_mut() {
+            Self::Whole(bytes) => Poll::Ready(bytes.take().map(|bytes| Ok(Frame::data(bytes)))),
+            Self::Stream(body) => Pin::new(body).poll_frame(context),
+        }
+    }
+
+    fn is_end_stream(&self) -> bool {
+        match self {
+            Self::Whole(bytes) => bytes.as_ref().is_none_or(Bytes::is_empty),
+            Self::Stream(body) => body.is_end_stream(),
+        }
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        match self {
+            Self::Whole(bytes) => SizeHint::with_exact(bytes.as_ref().map_or(0, Bytes::len) as u64),
+            Self::Stream(body) => body.size_hint(),
+        }
+    }
 }
 
 #[cfg(test)]
