@@ -156,6 +156,7 @@ error: `.clippy.toml` already exists with different content
        `third_party/kbr-runtime/src/handle/finalizer.rs` already exists with different content
        `third_party/kbr-runtime/src/handle/names.rs` already exists with different content
        `third_party/kbr-runtime/src/handle/status.rs` already exists with different content
+       `third_party/kbr-runtime/src/handle/takeover.rs` already exists with different content
        `third_party/kbr-runtime/src/health.rs` already exists with different content
        `third_party/kbr-runtime/src/hold.rs` already exists with different content
        `third_party/kbr-runtime/src/http_server.rs` already exists with different content

@@ -618,7 +618,7 @@ error: `src/lib.rs` has no line `// +kbr:scaffold:webhooks`, where `webhook::v1a
  help: in `src/lib.rs`, put this line back where `webhook::v1alpha1::foo_defaulter::register,` belongs: `// +kbr:scaffold:webhooks`
 
 $ kbr create webhook --kind Foo --defaulting
-error: `src/lib.rs` has the line `// +kbr:scaffold:webhooks` more than once: lines 19, 28
+error: `src/lib.rs` has the line `// +kbr:scaffold:webhooks` more than once: lines 19, 29
  help: in `src/lib.rs`, keep only one of these lines: `// +kbr:scaffold:webhooks`
 
 $ kbr create webhook --kind Foo --defaulting
