@@ -69,8 +69,6 @@ async fn run(mut flags: Flags) -> Result<(), Box<dyn Error>> {
     kbr_runtime::init_logging(&flags);
     let mut manager = Manager::with_config(flags, env.manager_config())?;
     scaffold::register(&mut manager);
-    tokio::select! {
-        ended = manager.run() => Ok(ended?),
-        error = env.failed() => Err(error.into()),
-    }
+    manager.run().await?;
+    Ok(())
 }

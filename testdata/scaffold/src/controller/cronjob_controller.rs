@@ -30,7 +30,7 @@ async fn reconcile(object: Handle<Object>) -> kube::Result<Action> {
     }
     // Create, update and delete here what `object.spec` asks for.
 
-    object.apply_status(&new_status(&object, object.now())).await?;
+    object.status(&new_status(&object, object.now())).await?;
     Ok(Action::await_change())
 }
 
