@@ -69,6 +69,8 @@ async fn run(mut flags: Flags) -> Result<(), Box<dyn Error>> {
     kbr_runtime::init_logging(&flags);
     let mut manager = Manager::with_config(flags, env.manager_config())?;
     scaffold::register(&mut manager);
-    manager.run().await?;
-    Ok(())
+    tokio::select! {
+        ended = manager.run() => Ok(ended?),
+        error = env.failed() => Err(error.into()),
+    }
 }

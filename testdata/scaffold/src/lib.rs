@@ -30,6 +30,7 @@ const WEBHOOKS: &[fn(&mut Manager)] = &[
 
 /// Adds every controller and webhook of this project to `manager`.
 pub fn register(manager: &mut Manager) {
+    manager.set_operator(env!("CARGO_PKG_NAME"));
     for register in CONTROLLERS.iter().chain(WEBHOOKS) {
         register(manager);
     }

@@ -200,7 +200,7 @@ fn edit(kbr: &OnTerminal) -> Screenshot {
         "-> kube::Result<Action>",
         "-> Result<Action, Retry>",
     );
-    let status = "object.apply_status(&new_status(&object, object.now())).await";
+    let status = "object.apply_status(&status).await";
     let controller = replace(
         &controller,
         &format!("{status}?;"),

@@ -15,7 +15,7 @@ use scaffold::controller::admiral_controller::READY;
 
 type Object = v1::Admiral;
 
-/// The field manager of the controller.
+/// The name of the controller.
 const NAME: &str = "admiral";
 
 /// The reason that another client writes into the condition of the controller.
@@ -26,7 +26,7 @@ const SAMPLE: &str = "config/samples/batch_v1_admiral.yaml";
 /// Creates the sample, under a name of its own.
 async fn create() -> (Api<Object>, Object) {
     let api = Api::all(env().admin());
-    let mut object: Object = env().read(SAMPLE);
+    let mut object: Object = env().sample(&api, SAMPLE).await;
     object.metadata.name = None;
     object.metadata.generate_name = Some("test-".to_owned());
     let object = api.create(&PostParams::default(), &object).await.unwrap();
@@ -56,12 +56,12 @@ fn condition(object: &Object) -> Option<&meta::Condition> {
 
 /// How often this controller has written the status of the object.
 fn writes(object: &Object) -> usize {
-    let by = format!("fieldManager={NAME}");
+    let by = Some(format!("{}/{NAME}", env!("CARGO_PKG_NAME")));
     let requests = env().requests().into_iter();
     let writes = requests.filter(|request| {
         request.resource == "admirales/status"
             && request.name == object.metadata.name
-            && request.url.split(['?', '&']).any(|part| part == by)
+            && request.field_manager() == by
     });
     writes.count()
 }

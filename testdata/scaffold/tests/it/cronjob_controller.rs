@@ -15,7 +15,7 @@ use scaffold::controller::cronjob_controller::READY;
 
 type Object = v1::CronJob;
 
-/// The field manager of the controller.
+/// The name of the controller.
 const NAME: &str = "cronjob";
 
 /// The reason that another client writes into the condition of the controller.
@@ -26,7 +26,7 @@ const SAMPLE: &str = "config/samples/batch_v1_cronjob.yaml";
 /// Creates the sample, in a namespace of its own.
 async fn create() -> (Api<Object>, Object) {
     let api = Api::namespaced(env().admin(), &env().namespace().await);
-    let object = env().read(SAMPLE);
+    let object = env().sample(&api, SAMPLE).await;
     let object = api.create(&PostParams::default(), &object).await.unwrap();
     (api, object)
 }
@@ -54,13 +54,13 @@ fn condition(object: &Object) -> Option<&meta::Condition> {
 
 /// How often this controller has written the status of the object.
 fn writes(object: &Object) -> usize {
-    let by = format!("fieldManager={NAME}");
+    let by = Some(format!("{}/{NAME}", env!("CARGO_PKG_NAME")));
     let requests = env().requests().into_iter();
     let writes = requests.filter(|request| {
         request.resource == "cronjobs/status"
             && request.namespace == object.namespace()
             && request.name == object.metadata.name
-            && request.url.split(['?', '&']).any(|part| part == by)
+            && request.field_manager() == by
     });
     writes.count()
 }

@@ -30,7 +30,8 @@ async fn reconcile(object: Handle<Object>) -> kube::Result<Action> {
     }
     // Create, update and delete here what `object.spec` asks for.
 
-    object.apply_status(&new_status(&object, object.now())).await?;
+    let status = new_status(&object, object.now());
+    object.apply_status(&status).await?;
     Ok(Action::await_change())
 }
 
