@@ -326,6 +326,52 @@ fn run(steps: Vec<Step>) -> Result<(), TestCaseError> {
     Ok(())
 }
 
+/// The watch shows the changes on one thread, while the answers to own writes arrive on another.
+fn on_two_threads(steps: Vec<Step>) -> Result<(), TestCaseError> {
+    // The server's history, and which of it this process wrote. Nobody reads this cache.
+    let (aside, mut model) = (empty(), Model::default());
+    let mut own = Vec::new();
+    for step in steps {
+        let (index, by, request) = match step {
+            Step::Put(index, by) => (index, by, Request::Put),
+            Step::Delete(index, by) => (index, by, Request::Delete),
+            Step::Release(index, by) => (index, by, Request::Release),
+            Step::Answer | Step::Next | Step::Restart => continue,
+        };
+        let before = model.history.len();
+        model.write(&aside, index, by, request);
+        let written = model.history.get(before).cloned();
+        own.extend(written.filter(|_| by != By::Another));
+    }
+    model.write(&aside, OBJECTS, By::Another, Request::Put);
+    let cache = empty();
+    cache.take(Event::Init);
+    cache.take(Event::InitDone);
+    let mut answered = Model::default();
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            own.into_iter()
+                .for_each(|change| answered.answer(&cache, change))
+        });
+        while model.position < model.version {
+            model.next(&cache);
+        }
+    });
+    let mut shown: Vec<_> = of(&cache, "x");
+    shown.extend(of(&cache, "y"));
+    let shown: BTreeMap<String, u64> = shown.into_iter().collect();
+    let present = model.present.values();
+    let present = present.map(|object| {
+        (
+            object.name_any(),
+            object.resource_version().unwrap().parse().unwrap(),
+        )
+    });
+    prop_assert_eq!(shown, present.collect::<BTreeMap<String, u64>>());
+    prop_assert!(cache.is_settled());
+    Ok(())
+}
+
 /// What tries so many lists of steps, which follow from the seed.
 fn runner(seed: u64, cases: u64) -> TestRunner {
     let config = ProptestConfig {
@@ -347,6 +393,14 @@ fn a_seed_decides_the_steps() {
     assert_eq!(drawn(7), drawn(7));
     let different: BTreeSet<_> = (0..100).map(drawn).collect();
     assert!(different.len() > 90);
+}
+
+#[test]
+fn on_two_threads_the_cache_ends_as_the_server_does() {
+    let seeds = seeds(SCHEDULES);
+    let mut runner = runner(seeds.start, seeds.end - seeds.start);
+    let done = runner.run(&steps(), on_two_threads);
+    done.unwrap_or_else(|error| panic!("{error}\n{}", again(&seeds, "on_two_threads")));
 }
 
 #[test]

@@ -5,13 +5,15 @@
 //! under a schedule that a seed chooses.
 //!
 //! Each Secret wants a ConfigMap of its own name with its own text, and has a status. Users change, delete and recreate both, the
-//! watches are late, break off and list again, requests are slow and their answers get lost, names are taken by
-//! objects of others, and in the end leadership is lost. `KBR_SCHEDULES` is the number of schedules, and `KBR_SEED`
+//! watches are late, break off and list again, lists are refused or older than what was written, requests are slow and
+//! their answers get lost, names are taken by objects of others, and in the end leadership is lost. A second controller
+//! shares the caches, one of which may be slimmed, and a task reads them. `KBR_SCHEDULES` is the number of schedules, and `KBR_SEED`
 //! the seed of the first one: a failure prints the command that repeats it, and `KBR_TRACE=1` shows what happens.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::error::Error as StdError;
 
+use futures::FutureExt;
 use http::{Method, Request, Response};
 use kube::client::Body;
 use serde_json::Value;
@@ -86,6 +88,10 @@ struct Model {
     written: BTreeMap<String, u64>,
     /// When the last reconcile of each object ended.
     reconciled: BTreeMap<String, Instant>,
+    /// What the second controller has last seen of each Secret.
+    seen: BTreeMap<String, Value>,
+    /// What the first complete list of Secrets had.
+    listed: Option<BTreeSet<String>>,
     is_lost: bool,
     is_over: bool,
     wrong: Vec<String>,
@@ -220,10 +226,27 @@ impl Model {
         }
     }
 
+    /// The objects of a kind as they were at that version.
+    fn at(&mut self, plural: &str, version: u64) -> Vec<Value> {
+        let mut objects = BTreeMap::new();
+        for (at, is_deletion, object) in &self.kind(plural).events {
+            let name = object["metadata"]["name"].to_string();
+            match (*at <= version, is_deletion) {
+                (true, false) => drop(objects.insert(name, object.clone())),
+                (true, true) => drop(objects.remove(&name)),
+                (false, _) => {}
+            }
+        }
+        objects.into_values().collect()
+    }
+
     /// What is not as it should be once all is quiet.
     fn missing(&self) -> Vec<String> {
         let secrets = self.secrets.objects.iter();
         let wrong = secrets.filter(|(name, secret)| {
+            if self.seen.get(*name) != Some(&secret["stringData"]["text"]) {
+                return true;
+            }
             let map = self.maps.objects.get(*name);
             let has = map.map(|map| &map["data"]["text"]);
             !map.is_some_and(is_foreign) && has != Some(&secret["stringData"]["text"])
@@ -270,15 +293,20 @@ async fn hold(model: &Shared, limit: Duration) {
 /// Shows a cache what happens to the objects of a kind.
 async fn watch<K: Cached>(model: Shared, plural: &'static str, cache: Cache<K>) {
     let received = |object: &Value| Received::read(&object.to_string()).unwrap();
+    let mut reached = 0;
     loop {
         trace(|| format!("{plural}: a list begins"));
         cache.take(Event::Init);
         hold(&model, LATE).await;
         let (listed, mut position) = {
             let mut model = lock(&model);
-            let version = model.version;
-            let objects = model.kind(plural).objects.values().cloned();
-            (objects.collect::<Vec<_>>(), version)
+            let age = match !model.is_over && model.chance.one_in(6) {
+                true => model.chance.below(4),
+                false => 0,
+            };
+            // What a client has seen is never hidden from it again.
+            let version = model.version.saturating_sub(age).max(reached);
+            (model.at(plural, version), version)
         };
         let breaks_off = lock(&model).chance.one_in(8);
         for object in &listed {
@@ -291,10 +319,17 @@ async fn watch<K: Cached>(model: Shared, plural: &'static str, cache: Cache<K>) 
         }
         hold(&model, LATE).await;
         trace(|| format!("{plural}: the list is complete"));
+        if plural == "secrets" {
+            let names = listed
+                .iter()
+                .map(|object| object["metadata"]["name"].as_str().unwrap().to_owned());
+            lock(&model).listed.get_or_insert_with(|| names.collect());
+        }
         cache.take(Event::InitDone);
         hold(&model, LATE).await;
         cache.passed(position);
         loop {
+            reached = position;
             hold(&model, LATE / 8).await;
             let events = lock(&model).events.clone();
             let another = events.notified();
@@ -447,6 +482,40 @@ impl Drop for Ended {
     }
 }
 
+/// Another controller of the same objects, which only looks at them.
+fn second(model: &Shared, secrets: &Cache<Secret>, maps: &Cache<ConfigMap>) -> Prepared {
+    let model = model.clone();
+    let reconcile = move |secret: Handle<Secret>| {
+        let text = secret.string_data.iter().flat_map(|data| data.get("text"));
+        let text = json!(text.cloned().next());
+        lock(&model).seen.insert(secret.name_any(), text);
+        std::future::ready(Ok::<_, Infallible>(Action::await_change()))
+    };
+    let run = run_with(nowhere(), &Queue::new(Counts::unread()));
+    let controller = Controller::new(secrets.clone()).owns(maps.clone());
+    controller.prepare("second", reconcile, Arc::new(|_, _| None), run)
+}
+
+/// What is in no cache that has been listed does not exist.
+async fn task(model: Shared, secrets: Cache<Secret>) {
+    secrets.listed().await;
+    let mut model = lock(&model);
+    let listed = model.listed.clone().unwrap_or_default();
+    let there = listed
+        .iter()
+        .filter(|name| model.secrets.objects.contains_key(*name));
+    let known: BTreeSet<_> = secrets
+        .keys()
+        .iter()
+        .map(|key| key.name().to_owned())
+        .collect();
+    let unknown = there.filter(|name| !known.contains(*name));
+    let wrong: Vec<_> = unknown
+        .map(|name| format!("{name} is not in a cache that has been listed"))
+        .collect();
+    model.wrong.extend(wrong);
+}
+
 /// Runs one schedule. Returns what was wrong.
 async fn schedule(seed: u64) -> Vec<String> {
     let mut chance = Chance::of(seed);
@@ -454,6 +523,7 @@ async fn schedule(seed: u64) -> Vec<String> {
         u16::try_from(1 + chance.below(3)).unwrap(),
         4 + chance.below(12),
     );
+    let is_slim = chance.one_in(2);
     let model = Arc::new(Mutex::new(Model {
         chance,
         version: 1,
@@ -462,6 +532,8 @@ async fn schedule(seed: u64) -> Vec<String> {
         running: BTreeSet::new(),
         written: BTreeMap::new(),
         reconciled: BTreeMap::new(),
+        seen: BTreeMap::new(),
+        listed: None,
         is_lost: false,
         is_over: false,
         wrong: Vec::new(),
@@ -477,7 +549,13 @@ async fn schedule(seed: u64) -> Vec<String> {
     let (used, seen) = (model.clone(), maps.clone());
     let reconcile = move |secret| reconcile(used.clone(), seen.clone(), secret);
     let prepared = controller.prepare("test", reconcile, Arc::new(|_, _| None), run);
+    let second = second(&model, &secrets, &maps);
+    if is_slim {
+        maps.slim(|map| map.data = None);
+    }
     let mut watches = JoinSet::new();
+    watches.spawn(second.work.map(|_| ()));
+    watches.spawn(task(model.clone(), secrets.clone()));
     watches.spawn(watch(model.clone(), "secrets", secrets));
     watches.spawn(watch(model.clone(), "configmaps", maps));
 
