@@ -23,12 +23,14 @@ impl Failure {
 
     /// The environment has failed. Whoever waits says it; if nobody does, it is printed.
     pub(super) fn set(&self, reason: &str) {
+        // Whoever waits may be gone at once after it is told.
+        let is_awaited = self.0.receiver_count() > 0;
         let is_first = self.0.send_if_modified(|first| {
             let is_first = first.is_none();
             first.get_or_insert_with(|| reason.to_owned());
             is_first
         });
-        if is_first && self.0.receiver_count() == 0 {
+        if is_first && !is_awaited {
             report(&reason);
         }
     }
