@@ -126,14 +126,14 @@ fn minor(version: &str) -> &str {
 /// A test of the golden `manager` expects exactly this text.
 #[test]
 fn the_missing_permission_of_the_readme_is_what_a_test_expects() {
-    let function = "a_forbidden_request_ends_the_test_run_and_the_missing_marker_is_shown";
+    let function = "a_forbidden_request_fails_the_test_that_waits_and_the_missing_marker_is_shown";
     let expected = literals("testdata/manager.overlay/tests/it/operator.rs", function);
     let manager = "system:serviceaccount:manager-system:manager-controller-manager";
     let support = read("testdata/manager.overlay/tests/it/support.rs");
     assert!(support.contains(&format!("MANAGER: &str = \"{manager}\"")));
     let expected = expected
         .iter()
-        .find(|it| it.starts_with("error: "))
+        .find_map(|it| it.strip_prefix('\n'))
         .expect("the message");
     let expected = expected.replace("{MANAGER}", manager);
     assert!(

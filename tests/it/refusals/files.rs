@@ -266,6 +266,7 @@ error: `.clippy.toml` already exists with different content
        `third_party/kbr-testing/src/development/writes.rs` already exists with different content
        `third_party/kbr-testing/src/error.rs` already exists with different content
        `third_party/kbr-testing/src/external.rs` already exists with different content
+       `third_party/kbr-testing/src/failure.rs` already exists with different content
        `third_party/kbr-testing/src/fault_proxy.rs` already exists with different content
        `third_party/kbr-testing/src/fault_proxy/faults.rs` already exists with different content
        `third_party/kbr-testing/src/fault_proxy/passing.rs` already exists with different content
@@ -286,6 +287,7 @@ error: `.clippy.toml` already exists with different content
        `third_party/kbr-testing/src/policies.rs` already exists with different content
        `third_party/kbr-testing/src/port.rs` already exists with different content
        `third_party/kbr-testing/src/roles.rs` already exists with different content
+       `third_party/kbr-testing/src/samples.rs` already exists with different content
        `third_party/kbr-testing/src/server.rs` already exists with different content
        `third_party/kbr-testing/src/serving.rs` already exists with different content
        `third_party/kbr-testing/src/suite.rs` already exists with different content
