@@ -32,7 +32,12 @@ const ROUTINE: [&str; 4] = [
 ];
 
 /// Where the runtime logs what it writes, which the screen shows with the values.
-const WRITES: &str = "kbr_runtime::handle";
+const WRITES: [&str; 4] = [
+    "kbr_runtime::handle::apply",
+    "kbr_runtime::handle::delete",
+    "kbr_runtime::handle::finalizer",
+    "kbr_runtime::handle::status",
+];
 
 /// What belongs to the line and not to its event.
 const OWN: [&str; 5] = ["timestamp", "level", "message", "target", "spans"];
@@ -77,7 +82,7 @@ impl Logged {
             }
         }
         let level = field("level").to_lowercase();
-        let is_write = field("target").starts_with(WRITES);
+        let is_write = WRITES.contains(&field("target").as_str());
         let is_routine = level == "info" && (is_write || ROUTINE.contains(&message.as_str()));
         Self::Other {
             level,

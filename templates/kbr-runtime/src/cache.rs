@@ -188,7 +188,7 @@ impl<K: Cached> Cache<K> {
 
     /// The same cache, whose changes trigger a controller only if `predicate` has another hash than before, such as
     /// [`predicates::generation`](kube::runtime::predicates::generation), which leaves out changes of the status. What
-    /// is read is the same. The first list and deletions always trigger.
+    /// is read is the same. The first list, deletions and changes of the owners always trigger.
     ///
     /// ```no_run
     /// use k8s_openapi::api::apps::v1::Deployment;

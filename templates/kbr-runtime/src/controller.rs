@@ -527,7 +527,13 @@ fn is_left_out<T>(
     let Some(hash) = hash.flatten() else {
         return false;
     };
-    seen.insert(key.clone(), hash) == Some(hash) && !is_replaced(change)
+    seen.insert(key.clone(), hash) == Some(hash) && !is_replaced(change) && !has_new_owners(change)
+}
+
+/// Whether the owners have changed, which decides who is concerned.
+fn has_new_owners(change: &Change) -> bool {
+    let owners = |entry: &Option<Arc<Entry>>| entry.as_ref().map(|entry| entry.owners.clone());
+    owners(&change.old) != owners(&change.new)
 }
 
 /// The owner with that name of the object that has changed. Whether a kind that is known only at run time has namespaces

@@ -98,6 +98,7 @@ impl Events {
             related: event.secondary,
             reporting_controller: Some(self.controller.clone()),
             type_: Some(if is_warning { "Warning" } else { "Normal" }.to_owned()),
+            event_time: Some(MicroTime(Timestamp::now())),
             ..Stored::default()
         };
         if self.waiting.try_send(event).is_err() {
@@ -159,14 +160,18 @@ impl Publisher {
         let regarding = event.regarding.clone().unwrap_or_default();
         let namespace = regarding.namespace.unwrap_or_else(|| "default".to_owned());
         let api = Api::<Stored>::namespaced(client.clone(), &namespace);
+        let at = event
+            .event_time
+            .take()
+            .unwrap_or_else(|| MicroTime(Timestamp::now()));
         let hash = hash_of(&to_value(&event).map_err(kube::Error::SerdeError)?);
-        let (now, last) = (Timestamp::now(), Instant::now());
+        let last = Instant::now();
         self.forget_old(last);
         let first = self.published.get_mut(&hash);
         if let Some(first) = first.filter(|first| last - first.last < REPETITION) {
             let series = EventSeries {
                 count: first.count.saturating_add(1),
-                last_observed_time: MicroTime(now),
+                last_observed_time: at.clone(),
             };
             (first.count, first.last) = (series.count, last);
             let patch = Patch::Merge(json!({ "series": series }));
@@ -180,10 +185,14 @@ impl Publisher {
             }
         }
         let object = regarding.name.unwrap_or_else(|| "manager".to_owned());
-        let name = format!("{}.{:x}", cut(object, LONGEST_NAME), now.as_nanosecond());
+        let name = format!(
+            "{}.{:x}",
+            cut(object, LONGEST_NAME),
+            Timestamp::now().as_nanosecond()
+        );
         event.metadata.name = Some(name.clone());
         event.metadata.namespace = Some(namespace);
-        event.event_time = Some(MicroTime(now));
+        event.event_time = Some(at);
         api.create(&PostParams::default(), &event).await?;
         let count = 1;
         self.published.insert(hash, Published { name, count, last });

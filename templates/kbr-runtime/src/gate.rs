@@ -11,8 +11,8 @@ use crate::lock::lock;
 /// Checked before each request of the controllers' client. Clones share it.
 ///
 /// It is open until this process leads, since webhooks may send requests to the API server, too. From then
-/// on it is open as long as the Lease is known to be valid, and once that has passed, it never opens again. It is open
-/// after an orderly stop, when nothing is left that needs the Lease.
+/// on it is open as long as the Lease is known to be valid. Once that has passed, it opens only after an
+/// orderly stop, when no controller and no task is left that needs the Lease.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Gate(Arc<Mutex<Option<BootTime>>>);
 

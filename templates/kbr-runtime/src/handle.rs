@@ -36,8 +36,8 @@ use crate::key::Key;
 use crate::lock::lock;
 pub(crate) use apply::Applies;
 pub use apply::{Applied, Outcome};
-use declared::Chosen;
 pub(crate) use declared::Declared;
+use declared::{Chosen, Use};
 pub(crate) use names::Names;
 pub(crate) use status::{Statuses, shown};
 pub(crate) use takeover::TakeOver;
@@ -260,7 +260,7 @@ impl<K: Cached> Handle<K> {
     /// [`OwnedError::Unreadable`] if it does not fit its Rust type. [`OwnedError::Undeclared`] if the controller was not
     /// given a cache of `T`, for example with [`Controller::reads`](crate::Controller::reads).
     pub fn get<T: Cached>(&self, name: &str) -> Result<Option<Arc<T>>, OwnedError> {
-        let (cache, key) = (self.cache::<T>()?, self.key_of::<T>(name));
+        let (cache, key) = (self.cache::<T>(Use::Read)?, self.key_of::<T>(name));
         let found = cache.entry(&key).map(|entry| self.read(cache, &key, entry));
         found.transpose()
     }
@@ -272,7 +272,7 @@ impl<K: Cached> Handle<K> {
     /// [`OwnedError::Unreadable`] when one of them does not fit its Rust type. [`OwnedError::Undeclared`] if the
     /// controller was not given a cache of `T` with [`Controller::owns`](crate::Controller::owns).
     pub fn owned<T: Cached>(&self) -> Result<Vec<Arc<T>>, OwnedError> {
-        let cache = self.cache::<T>()?;
+        let cache = self.cache::<T>(Use::Owned)?;
         let uid = self.object.meta().uid.as_deref().unwrap_or_default();
         let owned = cache.controlled_by(uid).into_iter();
         owned

@@ -195,29 +195,36 @@ impl Builder {
                 ControlPlane::start(assets, audited, &self.api_server, &controllers).await?;
             // Else the requests of an installation would wait minutes for a server that has ended, on a full disk.
             control_plane.guard()?;
-            let admin = control_plane.admin().await?;
-            install_crds(&control_plane, &client(admin.clone()), &crds).await?;
-            let mut env = TestEnv {
-                #[cfg(feature = "manager")]
-                operators: CancellationToken::new().drop_guard(),
-                #[cfg(feature = "manager")]
-                allowed_warnings: self.allowed_warnings,
-                kubelets: watch::Sender::new(()),
-                project: self.project,
-                control_plane,
-                admin,
-                manager: None,
+            let failure = control_plane.failure.clone();
+            let installed = async move {
+                let admin = control_plane.admin().await?;
+                install_crds(&control_plane, &client(admin.clone()), &crds).await?;
+                let mut env = TestEnv {
+                    #[cfg(feature = "manager")]
+                    operators: CancellationToken::new().drop_guard(),
+                    #[cfg(feature = "manager")]
+                    allowed_warnings: self.allowed_warnings,
+                    kubelets: watch::Sender::new(()),
+                    project: self.project,
+                    control_plane,
+                    admin,
+                    manager: None,
+                };
+                if let Some(manifests) = manifests {
+                    env.install(manifests, self.has_webhooks, &self.watched)
+                        .await?;
+                }
+                // The garbage collector looks for new kinds when it starts, and then only every 30 s.
+                if !controllers.is_empty() {
+                    env.control_plane.start_controller_manager()?;
+                }
+                env.control_plane.guard()?;
+                Ok(env)
             };
-            if let Some(manifests) = manifests {
-                env.install(manifests, self.has_webhooks, &self.watched)
-                    .await?;
+            tokio::select! {
+                env = installed => env,
+                reason = failure.wait() => Err(TestEnvError::Failed(reason)),
             }
-            // The garbage collector looks for new kinds when it starts, and then only every 30 s.
-            if !controllers.is_empty() {
-                env.control_plane.start_controller_manager()?;
-            }
-            env.control_plane.guard()?;
-            Ok(env)
         })
     }
 }

@@ -106,7 +106,7 @@
 //! test.
 
 #![cfg_attr(
-    not(all(feature = "crash", feature = "development")),
+    not(all(feature = "conversion", feature = "crash", feature = "development")),
     allow(
         rustdoc::broken_intra_doc_links,
         reason = "what is left out has no docs"

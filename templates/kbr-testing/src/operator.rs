@@ -48,8 +48,7 @@ pub struct Operator {
 impl Operator {
     /// Stops the manager as SIGTERM does, and blocks until it has finished what it was doing.
     ///
-    /// If that takes longer than the grace period of 25 s, this process ends, as the operator's
-    /// would.
+    /// If that takes longer than the grace period of 25 s, the environment fails, and with it the tests that use it.
     pub fn stop(self) {
         self.stop.cancel();
         // The sender is dropped with the thread, and then this returns.
@@ -112,7 +111,8 @@ pub(super) fn start(
         if !allowed.iter().any(|text| warning.contains(text)) {
             failed.set(&format!(
                 "the API server warned about a write of the operator: {warning}\n\
-                 Correct the write, or allow the warning with `Builder::allow_warning`"
+                 Correct the write, or allow the warning with `Builder::allow_warning` if it is meant, \
+                 such as that of a validator"
             ));
         }
     };

@@ -38,7 +38,7 @@ pub(crate) struct Received<K> {
 }
 
 /// An owner reference.
-#[derive(Clone, Deserialize)]
+#[derive(Clone, Deserialize, Eq, PartialEq)]
 pub(crate) struct Owner {
     #[serde(rename = "apiVersion", deserialize_with = "group")]
     group: Box<str>,

@@ -300,8 +300,14 @@ async fn predicates_of_a_cache_leave_out_changes_of_what_is_owned() {
     labelled.labels_mut().insert("a".to_owned(), "b".to_owned());
     maps.take(Event::Apply(received(&labelled)));
     assert_eq!(world.asked(), ["default/a"]);
+    // Who owns it decides who is concerned.
+    let mut given = labelled.clone();
+    given.metadata.resource_version = Some("4".to_owned());
+    given.metadata.owner_references = map("m", 4, Some("b")).metadata.owner_references;
+    maps.take(Event::Apply(received(&given)));
+    assert_eq!(world.asked(), ["default/a", "default/b"]);
     list(&maps, &[]);
-    assert_eq!(world.asked(), ["default/a"]);
+    assert_eq!(world.asked(), ["default/b"]);
 }
 
 #[tokio::test]

@@ -103,7 +103,7 @@ impl Candidate {
             self.gate.close();
             State::Lost(reason)
         })?;
-        // Nothing that needs the Lease runs any more, but webhooks still answer.
+        // No controller and no task that needs the Lease runs any more, but webhooks still answer.
         self.gate.open();
         if !self.is_developed {
             self.release(until).await;

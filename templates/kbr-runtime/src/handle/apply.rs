@@ -19,6 +19,7 @@ use kube::{Resource, ResourceExt};
 use serde::Serialize;
 use serde_json::{Value, json};
 
+use super::declared::Use;
 use super::{Handle, OwnedError, changed};
 use crate::cache::{Cache, Cached, Entry, Received};
 use crate::key::Key;
@@ -217,7 +218,7 @@ impl<K: Cached> Handle<K> {
 
     /// The request for an object that this object is to control.
     fn child<T: Cached + Serialize>(&self, wanted: &T) -> Result<Child<'_, T>, OwnedError> {
-        let cache = self.owned_cache::<T>()?;
+        let cache = self.cache::<T>(Use::Write)?;
         let namespace = self.object.meta().namespace.as_deref();
         let of_wanted = wanted.namespace();
         let key = Key::within::<T>(of_wanted.as_deref().or(namespace), &wanted.name_any());
@@ -379,8 +380,12 @@ impl<T: Cached> Child<'_, T> {
         match outcome {
             Outcome::Created => tracing::info!(resource, name, "created"),
             Outcome::Changed => {
-                let fields = before.map(|before| changed(before.value(), after.value()));
-                tracing::info!(resource, name, fields, "changed");
+                if tracing::enabled!(tracing::Level::INFO) {
+                    let fields = before.map(|before| changed(before.value(), after.value()));
+                    // A cache that is slimmed does not keep them all.
+                    let fields = fields.filter(|fields| !fields.is_empty());
+                    tracing::info!(resource, name, fields, "changed");
+                }
             }
             Outcome::Unchanged => tracing::debug!(resource, name, "unchanged"),
         }

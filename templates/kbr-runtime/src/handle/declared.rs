@@ -21,6 +21,18 @@ struct One {
     is_owned: bool,
 }
 
+/// What a cache is looked for.
+#[derive(Clone, Copy, Eq, PartialEq)]
+pub(super) enum Use {
+    /// Reading an object by its name.
+    Read,
+    /// Reading what the object controls.
+    Owned,
+    /// Writing what the object is to control: otherwise nothing would be reconciled when somebody else changes or deletes
+    /// it.
+    Write,
+}
+
 /// The caches that a reconcile has chosen, where there are several of one type.
 pub(super) type Chosen = HashMap<TypeId, Arc<dyn Source>>;
 
@@ -38,30 +50,30 @@ impl Declared {
         });
     }
 
-    /// The chosen cache; or else the only one that is owned, or the only one.
-    fn find<T: Cached>(&self, chosen: &Chosen, is_write: bool) -> Result<&Cache<T>, OwnedError> {
+    /// The chosen cache, or else the only one. For what is owned, the only one that is owned comes before that.
+    fn find<T: Cached>(&self, chosen: &Chosen, use_: Use) -> Result<&Cache<T>, OwnedError> {
         let id = TypeId::of::<T>();
         let all = self.0.get(&id).map_or(&[][..], Vec::as_slice);
         let (count, owned) = (all.len(), all.iter().filter(|one| one.is_owned));
         let owned: Vec<_> = owned.collect();
         let found = match (chosen.get(&id), &owned[..], all) {
             (Some(chosen), ..) => all.iter().find(|one| Arc::ptr_eq(&one.source, chosen)),
-            (None, [one], _) => Some(*one),
+            (None, [one], _) if use_ != Use::Read => Some(*one),
             (None, _, [one]) => Some(one),
             _ => None,
         };
-        let found = found.filter(|one| one.is_owned || !is_write);
+        let found = found.filter(|one| one.is_owned || use_ != Use::Write);
         let cache = found.and_then(|one| one.cache.downcast_ref());
         cache.ok_or_else(|| {
             let kind = type_name::<T>();
-            OwnedError::Undeclared(match (count, is_write) {
+            OwnedError::Undeclared(match (count, use_) {
                 (2.., _) if chosen.get(&id).is_none() => format!(
                     "the controller has {count} caches of `{kind}`: choose one with `Handle::using`"
                 ),
-                (_, true) => format!(
+                (_, Use::Write) => format!(
                     "the controller does not own `{kind}`: add its cache with `Controller::owns`"
                 ),
-                (_, false) => format!(
+                (_, Use::Read | Use::Owned) => format!(
                     "the controller has no cache of `{kind}`: add it with `Controller::owns` or `Controller::reads`"
                 ),
             })
@@ -79,14 +91,8 @@ impl<K: Cached> Handle<K> {
         this
     }
 
-    /// The cache of `T`, for reading.
-    pub(super) fn cache<T: Cached>(&self) -> Result<&Cache<T>, OwnedError> {
-        self.hand.caches.find(&self.chosen, false)
-    }
-
-    /// The cache of `T`, for writing what this object is to control: otherwise nothing would be reconciled when somebody
-    /// else changes or deletes it.
-    pub(super) fn owned_cache<T: Cached>(&self) -> Result<&Cache<T>, OwnedError> {
-        self.hand.caches.find(&self.chosen, true)
+    /// The cache of `T`.
+    pub(super) fn cache<T: Cached>(&self, use_: Use) -> Result<&Cache<T>, OwnedError> {
+        self.hand.caches.find(&self.chosen, use_)
     }
 }

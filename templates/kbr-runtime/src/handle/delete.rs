@@ -9,6 +9,7 @@ use kube::api::{DeleteParams, Preconditions};
 use kube::core::Status;
 use kube::{Resource, ResourceExt};
 
+use super::declared::Use;
 use super::{Applied, Handle, OwnedError, is_controlled_by};
 use crate::cache::Cached;
 use crate::key::Key;
@@ -35,12 +36,18 @@ impl<K: Cached> Handle<K> {
             }),
             ..DeleteParams::background()
         };
-        let (cache, key) = (self.owned_cache::<T>()?, Key::of(object));
+        let (cache, key) = (self.cache::<T>(Use::Write)?, Key::of(object));
         if !is_controlled_by(object, &*self.object) {
             return Err(self.name_taken(cache, &key));
         }
+        let is_deleted = object.meta().deletion_timestamp.is_some();
         let left = match self.received(cache, &key).delete(key.name(), &params).await {
-            Ok(answer) => answer.left(),
+            Ok(answer) => {
+                if !is_deleted {
+                    tracing::info!(resource = cache.resource(), name = key.name(), "deleted");
+                }
+                answer.left()
+            }
             Err(kube::Error::Api(status)) if is_gone::<T>(&status, &key, cache.kind()) => None,
             Err(reason) => {
                 return Err(OwnedError::Delete {
@@ -51,7 +58,6 @@ impl<K: Cached> Handle<K> {
             }
         };
         cache.deleted(object.meta(), left);
-        tracing::info!(resource = cache.resource(), name = key.name(), "deleted");
         Ok(())
     }
 

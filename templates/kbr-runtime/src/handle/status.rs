@@ -3,7 +3,7 @@
 
 //! Writing the status of the object in hand.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 
 use kube::ResourceExt;
 use kube::api::{Patch, PatchParams};
@@ -17,9 +17,16 @@ use crate::diff;
 use crate::lock::lock;
 use crate::reading::{hash_of, write_value};
 
-/// The last status of each object that was written although it seemed to differ, by uid: what was written, and what
-/// the object shows since.
-pub(crate) type Statuses = HashMap<String, (u64, u64)>;
+/// What this process knows of the statuses that it has written, by the uid of the object.
+pub(crate) type Statuses = HashMap<String, Noted>;
+
+#[derive(Default)]
+pub(crate) struct Noted {
+    /// What was last written although it seemed to differ, and what the object shows since.
+    same: Option<(u64, u64)>,
+    /// The types of the conditions that were last written.
+    conditions: BTreeSet<String>,
+}
 
 impl<K: Cached + Serialize> Handle<K> {
     /// Writes `status` to the status subresource, unless the object already has it. Returns whether it was written.
@@ -47,26 +54,44 @@ impl<K: Cached + Serialize> Handle<K> {
     pub async fn apply_status<S: Serialize>(&self, status: &S) -> kube::Result<bool> {
         let wanted = write_value(status).map_err(kube::Error::SerdeError)?;
         let shown = shown(&*self.object).map_err(kube::Error::SerdeError)?;
-        let shown = own(shown, &wanted);
-        let hashes = (hash_of(&wanted), hash_of(&shown));
         let uid = self.object.uid().unwrap_or_default();
+        let noted = lock(&self.hand.statuses).remove(&uid).unwrap_or_default();
+        let applied = noted.conditions.clone();
+        let is_noted = noted.same.is_some() || !applied.is_empty();
+        let shown = own(shown, &wanted, &applied);
+        let hashes = (hash_of(&wanted), hash_of(&shown));
         let is_first = lock(&self.written).is_none();
-        let is_known = lock(&self.hand.statuses).get(&uid) == Some(&hashes);
+        let is_known = noted.same == Some(hashes);
+        if is_noted {
+            lock(&self.hand.statuses).insert(uid.clone(), noted);
+        }
         if is_first && (is_known || is_same(&shown, &wanted)) {
             return Ok(false);
         }
         let answer = self.write_status(&wanted).await?;
-        let rest = self.leftover(&answer, &wanted);
+        let rest = self.leftover(&answer, &wanted, &applied);
         let mut version = self.wrote_status(answer);
         if let Some(rest) = rest {
-            version = self.wrote_status(self.patch_status(rest).await?);
+            match self.patch_status(rest).await {
+                Ok(answer) => version = self.wrote_status(answer),
+                // The status itself is written; nothing that is tried again would remove it.
+                Err(kube::Error::Api(refusal)) if !refusal.is_conflict() => {
+                    let error = &refusal.message;
+                    tracing::warn!(
+                        error,
+                        "what another implementation has written in the status stays"
+                    );
+                }
+                Err(error) => return Err(error),
+            }
         }
-        if version == self.object.resource_version() && is_first {
-            // It seemed to differ because of a field that somebody else owns.
-            lock(&self.hand.statuses).insert(uid, hashes);
-        } else {
-            lock(&self.hand.statuses).remove(&uid);
-        }
+        // It seemed to differ because of a field that somebody else owns.
+        let is_same = version == self.object.resource_version() && is_first;
+        let noted = Noted {
+            same: is_same.then_some(hashes),
+            conditions: types(&wanted).map(str::to_owned).collect(),
+        };
+        lock(&self.hand.statuses).insert(uid, noted);
         let fields = diff::fields(
             &json!({ "status": shown }),
             &json!({ "status": wanted }),
@@ -89,7 +114,7 @@ impl<K: Cached + Serialize> Handle<K> {
         }
         // It may have left a part of a field, with what another implementation has written in it.
         let unchanged = self.patch_status(json!({})).await?;
-        let Some(rest) = self.leftover(&unchanged, status) else {
+        let Some(rest) = self.leftover(&unchanged, status, &BTreeSet::new()) else {
             return applied;
         };
         self.wrote_status(self.patch_status(rest).await?);
@@ -146,16 +171,27 @@ pub(crate) fn shown<K: Serialize>(object: &K) -> serde_json::Result<Value> {
     Ok(object.status)
 }
 
-/// `shown` without the conditions whose types are not in `wanted`.
-fn own(mut shown: Value, wanted: &Value) -> Value {
-    let wanted = wanted["conditions"].as_array().into_iter().flatten();
-    let wanted: Vec<_> = wanted.map(|condition| &condition["type"]).collect();
+/// The types of the conditions in a status.
+fn types(status: &Value) -> impl Iterator<Item = &str> {
+    let conditions = status["conditions"].as_array().into_iter().flatten();
+    conditions.filter_map(|condition| condition["type"].as_str())
+}
+
+/// `shown` without the conditions whose types are neither in `wanted` nor were `applied` before.
+fn own(mut shown: Value, wanted: &Value, applied: &BTreeSet<String>) -> Value {
+    let own: BTreeSet<_> = types(wanted)
+        .chain(applied.iter().map(String::as_str))
+        .collect();
     if let Some(conditions) = shown.get_mut("conditions").and_then(Value::as_array_mut)
         && conditions
             .iter()
             .all(|condition| condition["type"].is_string())
     {
-        conditions.retain(|condition| wanted.contains(&&condition["type"]));
+        conditions.retain(|condition| {
+            condition["type"]
+                .as_str()
+                .is_some_and(|it| own.contains(it))
+        });
     }
     shown
 }

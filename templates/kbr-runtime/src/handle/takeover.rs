@@ -9,6 +9,7 @@
 //! The fields of an owned object are given to the field manager of the controller, whose next apply then removes them.
 //! That is not possible through `/status`, where they are removed after the apply.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{FieldsV1, ManagedFieldsEntry};
@@ -111,7 +112,12 @@ impl<'de, K> Deserialize<'de> for Answer<K> {
 
 impl<K: Cached + Serialize> Handle<K> {
     /// The merge patch of the status that removes what is taken over and not in `wanted`; `None` if there is nothing.
-    pub(super) fn leftover(&self, answer: &Answer<K>, wanted: &Value) -> Option<Value> {
+    pub(super) fn leftover(
+        &self,
+        answer: &Answer<K>,
+        wanted: &Value,
+        applied: &BTreeSet<String>,
+    ) -> Option<Value> {
         let nobody = TakeOver::Of(Vec::new());
         let takes_over = match &self.hand.takes_over {
             // The status of a built-in kind is the work of several components.
@@ -121,7 +127,8 @@ impl<K: Cached + Serialize> Handle<K> {
         // A field that the type does not have may be somebody else's.
         let typed = answer.object.open().ok()?;
         let typed = shown(&typed).ok()?;
-        leftover(answer, &typed, wanted, takes_over, &self.hand.field_manager)
+        let ours = (&*self.hand.field_manager, applied);
+        leftover(answer, &typed, wanted, takes_over, ours)
     }
 }
 
@@ -191,15 +198,21 @@ impl<K: Cached> Hand<K> {
 
 /// Whether Kubernetes or its community has the API group: others need a domain of their own.
 fn is_built_in(group: &str) -> bool {
-    !group.contains('.') || group.ends_with(".k8s.io") || group.ends_with(".kubernetes.io")
+    let is_of = |domain: &str| {
+        group
+            .strip_suffix(domain)
+            .is_some_and(|rest| rest.ends_with(['.', '-']))
+    };
+    !group.contains('.') || is_of("k8s.io") || is_of("kubernetes.io")
 }
 
+/// `ours` is the field manager of the controller, with the types of the conditions that it has applied before.
 fn leftover<K>(
     answer: &Answer<K>,
     typed: &Value,
     wanted: &Value,
     takes_over: &TakeOver,
-    ours: &str,
+    (ours, applied): (&str, &BTreeSet<String>),
 ) -> Option<Value> {
     let fields = |it: &ManagedFieldsEntry| it.fields_v1.as_ref()?.0.get("f:status").cloned();
     let (own, others): (Vec<_>, Vec<_>) = answer
@@ -213,7 +226,7 @@ fn leftover<K>(
         .filter(|it| it.operation.as_deref() == Some("Apply"));
     let kept: Vec<_> = kept.filter_map(fields).collect();
     let mut wanted = wanted.clone();
-    keep_conditions(&mut wanted, &answer.status, &own);
+    keep_conditions(&mut wanted, &answer.status, &own, applied);
     let mut rest = answer.status.clone();
     for theirs in taken.into_iter().filter_map(fields) {
         let place = Place {
@@ -246,14 +259,18 @@ fn add_fields(own: &mut Value, theirs: &Value) {
     }
 }
 
-/// Adds to `wanted` the conditions of types that the controller neither wants nor has applied.
-fn keep_conditions(wanted: &mut Value, shown: &Value, own: &[Value]) {
+/// Adds to `wanted` the conditions of types that the controller neither wants nor has applied, according to its fields
+/// or to what this process has written `before`.
+fn keep_conditions(wanted: &mut Value, shown: &Value, own: &[Value], before: &BTreeSet<String>) {
     let Some(shown) = shown["conditions"].as_array() else {
         return;
     };
     let applied = own.iter().filter_map(|own| own["f:conditions"].as_object());
     let applied: Vec<_> = applied.flat_map(Map::keys).cloned().collect();
-    let is_own = |condition: &Value| applied.iter().any(|key| is_named(condition, key));
+    let is_own = |condition: &Value| {
+        let type_ = condition["type"].as_str().unwrap_or_default();
+        before.contains(type_) || applied.iter().any(|key| is_named(condition, key))
+    };
     let of_others = shown.iter().filter(|condition| {
         let mut wanted = wanted["conditions"].as_array().into_iter().flatten();
         let is_wanted = wanted.any(|wanted| wanted["type"] == condition["type"]);

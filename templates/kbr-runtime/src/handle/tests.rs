@@ -252,6 +252,32 @@ async fn of_several_caches_of_one_type_a_reconcile_chooses_one() {
     }
 }
 
+/// Otherwise an object that only the other cache has would look as if it did not exist.
+#[tokio::test]
+async fn of_an_owned_and_a_read_cache_of_one_type_a_read_by_name_says_which() {
+    let world = World::new(&[], []);
+    let (owned, read) = (empty::<ConfigMap>(), empty::<ConfigMap>());
+    list(&owned, &[stored("a", 1)]);
+    let mut declared = Declared::default();
+    declared.add(owned, true);
+    declared.add(read.clone(), false);
+    let hand = Hand {
+        caches: declared,
+        ..hand(empty::<Secret>(), world.handle.client())
+    };
+    let handle = Handle::new(Arc::new(owner()), Arc::new(hand));
+    assert_eq!(handle.owned::<ConfigMap>().unwrap().len(), 1);
+    let error = handle.get::<ConfigMap>("map").unwrap_err().to_string();
+    assert!(error.contains("`Handle::using`"), "{error}");
+    assert!(
+        handle
+            .using(&read)
+            .get::<ConfigMap>("map")
+            .unwrap()
+            .is_none()
+    );
+}
+
 #[tokio::test]
 async fn an_object_that_somebody_else_controls_is_not_deleted() {
     let mut foreign = stored("a", 4);

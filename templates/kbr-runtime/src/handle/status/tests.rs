@@ -8,7 +8,7 @@ use serde_json::json;
 use super::*;
 
 fn differs(shown: Value, wanted: &Value) -> bool {
-    !is_same(&own(shown, wanted), wanted)
+    !is_same(&own(shown, wanted, &BTreeSet::new()), wanted)
 }
 
 fn condition(type_: &str, status: &str) -> Value {
@@ -41,6 +41,14 @@ fn a_field_that_is_no_longer_in_the_status_is_removed() {
         json!({ "size": 1, "note": "old" }),
         &json!({ "size": 1 })
     ));
+}
+
+#[test]
+fn a_condition_that_was_written_before_and_is_left_out_is_a_difference() {
+    let wanted = json!({ "conditions": [condition("Ready", "True")] });
+    let shown = json!({ "conditions": [condition("Old", "True"), condition("Ready", "True")] });
+    let applied = BTreeSet::from(["Old".to_owned(), "Ready".to_owned()]);
+    assert!(!is_same(&own(shown, &wanted, &applied), &wanted));
 }
 
 #[test]

@@ -86,7 +86,13 @@ fn removed_by(
     let object = copy(5, shown, managers).to_string();
     let answer: Answer<Copy> = serde_json::from_str(&object).unwrap();
     let typed = super::shown(&answer.object.open().unwrap()).unwrap();
-    leftover(&answer, &typed, wanted, takes_over, "copy")
+    leftover(
+        &answer,
+        &typed,
+        wanted,
+        takes_over,
+        ("copy", &BTreeSet::new()),
+    )
 }
 
 #[test]
@@ -105,6 +111,38 @@ fn fields_that_another_implementation_wrote_are_removed_if_they_are_not_wanted()
     assert_eq!(removed(&shown, &wanted, &managers), Some(start));
     let wanted = json!({ "phase": "Old", "lastSync": { "start": "1", "end": "2" } });
     assert_eq!(removed(&shown, &wanted, &managers), None);
+}
+
+/// Go has written it too, with the same values, so no apply removes it.
+#[test]
+fn a_condition_that_this_process_wrote_before_is_removed_once_it_is_left_out() {
+    let condition = |type_: &str| {
+        json!({
+            "type": type_,
+            "status": "True",
+            "reason": "Go",
+            "message": "",
+            "lastTransitionTime": "2026-01-01T00:00:00Z",
+        })
+    };
+    let shown = json!({ "conditions": [condition("Old"), condition("Other")] });
+    let all =
+        json!({ key("Old"): { ".": {}, "f:type": {} }, key("Other"): { ".": {}, "f:type": {} } });
+    let managers = json!([entry("manager", "Update", json!({ "f:conditions": all }))]);
+    let object = copy(5, &shown, &managers).to_string();
+    let answer: Answer<Copy> = serde_json::from_str(&object).unwrap();
+    let typed = super::shown(&answer.object.open().unwrap()).unwrap();
+    let applied = BTreeSet::from(["Old".to_owned()]);
+    let rest = leftover(
+        &answer,
+        &typed,
+        &json!({}),
+        &TakeOver::Updates,
+        ("copy", &applied),
+    );
+    let rest = rest.unwrap();
+    assert_eq!(rest["conditions"].as_array().unwrap().len(), 1);
+    assert_eq!(rest["conditions"][0]["type"], "Other");
 }
 
 #[test]
@@ -172,7 +210,14 @@ fn conditions_of_types_that_the_controller_does_not_write_stay() {
 
 #[test]
 fn only_kinds_with_a_domain_of_their_own_are_taken_over_by_default() {
-    for group in ["", "apps", "batch", "networking.k8s.io", "a.kubernetes.io"] {
+    for group in [
+        "",
+        "apps",
+        "batch",
+        "networking.k8s.io",
+        "cluster.x-k8s.io",
+        "a.kubernetes.io",
+    ] {
         assert!(is_built_in(group), "{group}");
     }
     for group in ["example.com", "cert-manager.io", "notk8s.io"] {
