@@ -134,6 +134,7 @@ error: `.clippy.toml` already exists with different content
        `third_party/kbr-runtime/src/election/candidate.rs` already exists with different content
        `third_party/kbr-runtime/src/election/record.rs` already exists with different content
        `third_party/kbr-runtime/src/error.rs` already exists with different content
+       `third_party/kbr-runtime/src/events.rs` already exists with different content
        `third_party/kbr-runtime/src/exit.rs` already exists with different content
        `third_party/kbr-runtime/src/flags.rs` already exists with different content
        `third_party/kbr-runtime/src/gate.rs` already exists with different content
@@ -152,6 +153,7 @@ error: `.clippy.toml` already exists with different content
        `third_party/kbr-runtime/src/guide/webhooks.md` already exists with different content
        `third_party/kbr-runtime/src/handle.rs` already exists with different content
        `third_party/kbr-runtime/src/handle/apply.rs` already exists with different content
+       `third_party/kbr-runtime/src/handle/declared.rs` already exists with different content
        `third_party/kbr-runtime/src/handle/delete.rs` already exists with different content
        `third_party/kbr-runtime/src/handle/finalizer.rs` already exists with different content
        `third_party/kbr-runtime/src/handle/names.rs` already exists with different content

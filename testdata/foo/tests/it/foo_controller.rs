@@ -108,7 +108,7 @@ async fn the_operator_owns_only_the_fields_that_it_sets() {
 
     let managers = deployment.managed_fields();
     assert_eq!(managers.len(), 1);
-    assert_eq!(managers[0].manager.as_deref(), Some("foo"));
+    assert_eq!(managers[0].manager.as_deref(), Some("foo/foo"));
     assert_eq!(managers[0].operation.as_deref(), Some("Apply"));
     let fields = json!(managers[0].fields_v1);
     let keys =

@@ -10,7 +10,8 @@ type Object = api::external::cert_manager_io::v1::Certificate;
 
 /// Adds this controller to `manager`.
 pub fn register(manager: &mut Manager) {
-    let controller = Controller::new(manager.all());
+    // Nothing of what their owner wrote is this controller's.
+    let controller = Controller::new(manager.all()).takes_over([]);
     manager.add("cert-manager-certificate", controller, reconcile);
 }
 

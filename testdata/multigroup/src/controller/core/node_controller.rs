@@ -10,7 +10,8 @@ type Object = k8s_openapi::api::core::v1::Node;
 
 /// Adds this controller to `manager`.
 pub fn register(manager: &mut Manager) {
-    let controller = Controller::new(manager.all());
+    // Nothing of what their owner wrote is this controller's.
+    let controller = Controller::new(manager.all()).takes_over([]);
     manager.add("core-node", controller, reconcile);
 }
 
