@@ -326,7 +326,8 @@ fn run(steps: Vec<Step>) -> Result<(), TestCaseError> {
     Ok(())
 }
 
-/// The watch shows the changes on one thread, while the answers to own writes arrive on another.
+/// The watch shows the changes on one thread, while the answers to own writes arrive on another. Each life of an object
+/// has the name of the last one.
 fn on_two_threads(steps: Vec<Step>) -> Result<(), TestCaseError> {
     // The server's history, and which of it this process wrote. Nobody reads this cache.
     let (aside, mut model) = (empty(), Model::default());
@@ -344,6 +345,18 @@ fn on_two_threads(steps: Vec<Step>) -> Result<(), TestCaseError> {
         own.extend(written.filter(|_| by != By::Another));
     }
     model.write(&aside, OBJECTS, By::Another, Request::Put);
+    let rename = |object: &mut ConfigMap| {
+        let name = object.name_any();
+        object.metadata.name = name.split('-').next().map(str::to_owned);
+    };
+    for change in own.iter_mut().chain(&mut model.history) {
+        change
+            .object
+            .iter_mut()
+            .chain(&mut change.before)
+            .for_each(rename);
+    }
+    model.present.values_mut().for_each(rename);
     let cache = empty();
     cache.take(Event::Init);
     cache.take(Event::InitDone);

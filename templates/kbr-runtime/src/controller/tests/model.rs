@@ -500,7 +500,11 @@ fn second(model: &Shared, secrets: &Cache<Secret>, maps: &Cache<ConfigMap>) -> P
 async fn task(model: Shared, secrets: Cache<Secret>) {
     secrets.listed().await;
     let mut model = lock(&model);
-    let listed = model.listed.clone().unwrap_or_default();
+    let Some(listed) = model.listed.clone() else {
+        return model
+            .wrong
+            .push("a cache is listed before its first list is complete".to_owned());
+    };
     let there = listed
         .iter()
         .filter(|name| model.secrets.objects.contains_key(*name));
