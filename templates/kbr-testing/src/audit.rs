@@ -51,6 +51,7 @@ impl AuditedRequest {
     }
 
     /// The name of the controller in the field manager.
+    #[cfg(any(test, feature = "manager", feature = "development"))]
     pub(crate) fn controller(&self) -> Option<String> {
         let manager = self.field_manager()?;
         manager.rsplit('/').next().map(str::to_owned)

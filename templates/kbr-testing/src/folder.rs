@@ -39,12 +39,12 @@ impl Folder {
     pub(super) fn create() -> Result<Self, TestEnvError> {
         static NUMBER: AtomicUsize = AtomicUsize::new(0);
         let parent = target().join(ALL);
-        let name = format!(
-            "{}-{}",
-            std::process::id(),
-            NUMBER.fetch_add(1, Ordering::Relaxed)
-        );
-        let path = parent.join(name);
+        let mut paths = std::iter::repeat_with(|| {
+            let number = NUMBER.fetch_add(1, Ordering::Relaxed);
+            parent.join(format!("{}-{number}", std::process::id()))
+        });
+        // A process of which the logs are kept may have had the same id.
+        let path = paths.find(|path| !path.exists()).unwrap_or_default();
         let create = || {
             fs::create_dir_all(&parent)?;
             // Two processes that start at once must not remove each other's folder before it is

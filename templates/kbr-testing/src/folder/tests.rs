@@ -25,3 +25,27 @@ fn a_folder_in_use_stays_and_one_without_a_process_is_removed_after_a_while() {
     assert!(recent.exists());
     assert!(!left.exists());
 }
+
+/// Whose logs are kept for a while.
+#[test]
+fn a_folder_of_an_earlier_process_with_the_same_id_is_left_alone() {
+    let first = Folder::create().unwrap();
+    let (all, name) = (
+        first.path().parent().unwrap(),
+        first.path().file_name().unwrap(),
+    );
+    let number: usize = name
+        .to_str()
+        .unwrap()
+        .rsplit('-')
+        .next()
+        .unwrap()
+        .parse()
+        .unwrap();
+    for next in 1..5 {
+        let taken = all.join(format!("{}-{}", std::process::id(), number + next));
+        let _ = fs::create_dir(taken);
+    }
+    let new = Folder::create().unwrap();
+    assert!(new.path().join(LOCK).exists());
+}

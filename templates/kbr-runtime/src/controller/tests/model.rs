@@ -486,8 +486,8 @@ impl Drop for Ended {
 fn second(model: &Shared, secrets: &Cache<Secret>, maps: &Cache<ConfigMap>) -> Prepared {
     let model = model.clone();
     let reconcile = move |secret: Handle<Secret>| {
-        let text = secret.string_data.iter().flat_map(|data| data.get("text"));
-        let text = json!(text.cloned().next());
+        let mut text = secret.string_data.iter().flat_map(|data| data.get("text"));
+        let text = json!(text.next().cloned());
         lock(&model).seen.insert(secret.name_any(), text);
         std::future::ready(Ok::<_, Infallible>(Action::await_change()))
     };
