@@ -162,7 +162,8 @@ async fn a_warning_about_a_write_fails_the_test() {
     let text = failed_child("operator::a_warning_about_a_write_fails_the_test");
 
     let expected = "\nthe API server warned about a write of the operator: unknown field \"status.phse\"\n\
-                    Correct the write, or allow the warning with `Builder::allow_warning`\n";
+                    Correct the write, or allow the warning with `Builder::allow_warning` if it is meant, \
+                    such as that of a validator\n";
     assert!(text.contains(expected), "{text}");
 }
 
