@@ -64,9 +64,13 @@ pub enum DevError {
     #[diagnostic(code("dev-not-built"))]
     #[diagnostic(help("fix the errors above, and type the same command again"))]
     NotBuilt,
-    #[error("the operator has no flag `--plan`: it was built without the feature `plan`, or with an earlier kbr-runtime")]
+    #[error(
+        "the operator has no flag `--plan`: it was built without the feature `plan`, or with an earlier kbr-runtime"
+    )]
     #[diagnostic(code("dev-no-plan"))]
-    #[diagnostic(help("add `\"kbr-runtime/plan\"` to the default features in Cargo.toml, or type `kbr update`"))]
+    #[diagnostic(help(
+        "add `\"kbr-runtime/plan\"` to the default features in Cargo.toml, or type `kbr update`"
+    ))]
     NoPlan,
     #[error("`kbr dev` does not run on this system")]
     #[diagnostic(code("dev-system"))]
