@@ -306,6 +306,7 @@ async fn watch<K: Cached>(model: Shared, plural: &'static str, cache: Cache<K>) 
             };
             // What a client has seen is never hidden from it again.
             let version = model.version.saturating_sub(age).max(reached);
+            reached = version;
             (model.at(plural, version), version)
         };
         let breaks_off = lock(&model).chance.one_in(8);
