@@ -5,7 +5,7 @@
 //! under a schedule that a seed chooses.
 //!
 //! Each Secret wants a ConfigMap of its own name with its own text, and has a status. Users change, delete and recreate both, the
-//! watches are late, break off and list again, lists are refused or older than what was written, requests are slow and
+//! watches are late, break off and list again, lists are refused or older than what is written meanwhile, requests are slow and
 //! their answers get lost, names are taken by objects of others, and in the end leadership is lost. A second controller
 //! shares the caches, one of which may be slimmed, and a task reads them. `KBR_SCHEDULES` is the number of schedules, and `KBR_SEED`
 //! the seed of the first one: a failure prints the command that repeats it, and `KBR_TRACE=1` shows what happens.
@@ -296,6 +296,7 @@ async fn watch<K: Cached>(model: Shared, plural: &'static str, cache: Cache<K>) 
     let mut reached = 0;
     loop {
         trace(|| format!("{plural}: a list begins"));
+        let begun = lock(&model).version;
         cache.take(Event::Init);
         hold(&model, LATE).await;
         let (listed, mut position) = {
@@ -304,8 +305,8 @@ async fn watch<K: Cached>(model: Shared, plural: &'static str, cache: Cache<K>) 
                 true => model.chance.below(4),
                 false => 0,
             };
-            // What a client has seen is never hidden from it again.
-            let version = model.version.saturating_sub(age).max(reached);
+            // It has everything that was written before it was asked for.
+            let version = model.version.saturating_sub(age).max(reached).max(begun);
             reached = version;
             (model.at(plural, version), version)
         };
