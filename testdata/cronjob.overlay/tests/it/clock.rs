@@ -7,6 +7,7 @@ use std::sync::LazyLock;
 
 use api::v1::CronJob;
 use jiff::{SignedDuration, Timestamp};
+use k8s_openapi::api::events::v1::Event;
 use kbr_runtime::{Clock, ClockSetter};
 use kbr_testing::TestEnv;
 use kube::ResourceExt;
@@ -127,6 +128,9 @@ async fn runs_resume_after_a_clock_that_was_ahead_is_corrected() {
     wait_for_last_run(&world, first + HOUR * 2).await;
     timed.clock.set(first + HOUR * 3);
     wait_for_jobs(&world, vec![job(2), job(1), job(3)]).await;
+    let third =
+        |event: &Event| event.related.as_ref().and_then(|it| it.name.as_ref()) == Some(&job(3));
+    world.wait_for_event("Started", third).await;
     assert_eq!(world.events("Started").await.len(), 3);
 }
 

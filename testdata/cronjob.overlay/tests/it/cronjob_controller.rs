@@ -172,10 +172,7 @@ async fn a_job_of_somebody_else_is_reported_and_does_not_count_as_the_run() {
     let message =
         format!("Job {name} exists and is not controlled by this CronJob: the run cannot start");
     assert_eq!(sample.status.unwrap().conditions[2].message, message);
-    while world.events("JobNameTaken").await.is_empty() {
-        tokio::time::sleep(Duration::from_millis(100)).await;
-    }
-    let event = world.events("JobNameTaken").await.remove(0);
+    let event = world.wait_for_event("JobNameTaken", |_| true).await;
     assert_eq!(event.type_.as_deref(), Some("Warning"));
     let is_logged = |line: &str| line.contains(&world.namespace) && line.contains(&message);
     assert!(log().lines().any(is_logged));

@@ -11,8 +11,8 @@ use crate::{env, unguarded};
 
 /// Waits for the event with the given reason, and returns it.
 async fn event(world: &World<'_>, reason: &str) -> Event {
-    // An event is written in parallel with the status, and so perhaps a moment after it.
     world.settle("sample").await;
+    world.wait_for_event(reason, |_| true).await;
     let mut events = world.events(reason).await;
     assert_eq!(events.len(), 1, "{events:?}");
     events.remove(0)
@@ -107,6 +107,21 @@ async fn a_lasting_problem_is_reported_once() {
 }
 
 #[tokio::test]
+async fn a_problem_that_returns_is_counted_in_its_first_event() {
+    let world = World::new(unguarded()).await;
+    world.create("sample", "often", json!({})).await;
+    world.settle("sample").await;
+    world.change("sample", json!({ "schedule": HOURLY })).await;
+    world.settle("sample").await;
+
+    world.change("sample", json!({ "schedule": "often" })).await;
+
+    let is_counted = |event: &Event| event.series.as_ref().is_some_and(|it| it.count == 2);
+    world.wait_for_event("InvalidSchedule", is_counted).await;
+    assert_eq!(world.events("InvalidSchedule").await.len(), 1);
+}
+
+#[tokio::test]
 async fn a_different_mistake_is_a_different_event() {
     let world = World::new(unguarded()).await;
     world.create("sample", "often", json!({})).await;
@@ -115,6 +130,8 @@ async fn a_different_mistake_is_a_different_event() {
         .await;
     world.settle("sample").await;
 
+    let second = |event: &Event| type_and_note(event).1.ends_with("[very often]");
+    world.wait_for_event("InvalidSchedule", second).await;
     let events = world.events("InvalidSchedule").await;
     let mut notes: Vec<_> = events.iter().map(|event| type_and_note(event).1).collect();
     notes.sort_unstable();

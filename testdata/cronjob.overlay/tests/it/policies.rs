@@ -146,6 +146,7 @@ async fn a_pod_that_does_not_run_says_why() {
         "CrashLoopBackOff",
         "OOMKilled",
     ] {
+        world.wait_for_event(reason, |_| true).await;
         let events = world.events(reason).await;
         assert_eq!(events.len(), 1, "{reason} of {job}: {events:?}");
         assert_eq!(events[0].series, None, "{reason}");

@@ -3,6 +3,8 @@
 
 //! Shared by the tests: CronJobs in a namespace of their own, and what happens to them.
 
+use std::time::Duration;
+
 use api::v1::CronJob;
 use jiff::{SignedDuration, Timestamp};
 use k8s_openapi::api::batch::v1::Job;
@@ -191,6 +193,18 @@ impl<'a> World<'a> {
         let mut events = events.list(&ListParams::default()).await.unwrap().items;
         events.retain(|event| event.reason.as_deref() == Some(reason));
         events
+    }
+
+    /// Waits until such an event with the given reason is there: events are published in the background, and so
+    /// perhaps a moment after the status.
+    pub async fn wait_for_event(&self, reason: &str, is_it: impl Fn(&Event) -> bool) -> Event {
+        for _ in 0..600 {
+            if let Some(event) = self.events(reason).await.into_iter().find(&is_it) {
+                return event;
+            }
+            tokio::time::sleep(Duration::from_millis(100)).await;
+        }
+        panic!("no such event {reason} within a minute");
     }
 }
 

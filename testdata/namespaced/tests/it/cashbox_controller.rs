@@ -6,6 +6,8 @@
 //! No Deployment controller runs there: the tests write the status of the Deployments and create pods
 //! instead.
 
+use std::time::Duration;
+
 use api::v1;
 use k8s_openapi::api::apps::v1::Deployment;
 use k8s_openapi::api::core::v1::{Namespace, Pod, ResourceQuota};
@@ -138,7 +140,7 @@ impl World {
         reported.unwrap();
     }
 
-    /// How many events with that reason an object has.
+    /// How many events with that reason an object has, repetitions included.
     async fn events(&self, name: &str, reason: &str) -> i32 {
         let events = Api::<Event>::namespaced(env().admin(), &self.namespace);
         let events = events.list(&ListParams::default()).await.unwrap();
@@ -149,6 +151,18 @@ impl World {
         });
         let counts = about.map(|event| event.series.map_or(1, |series| series.count));
         counts.sum()
+    }
+
+    /// Waits until an object has so many events with that reason, and checks that it has no more.
+    /// Events are published in the background, perhaps a moment after the status.
+    async fn wait_for_events(&self, name: &str, reason: &str, count: i32) {
+        for _ in 0..600 {
+            if self.events(name, reason).await >= count {
+                break;
+            }
+            tokio::time::sleep(Duration::from_millis(100)).await;
+        }
+        assert_eq!(self.events(name, reason).await, count, "{reason}");
     }
 
     /// How often this controller has written the status of objects in this namespace.
@@ -337,7 +351,7 @@ async fn the_conditions_say_why_pods_do_not_run() {
         "CrashLoopBackOff",
         "OOMKilled",
     ] {
-        assert_eq!(world.events("sample", reason).await, 1, "{reason}");
+        world.wait_for_events("sample", reason, 1).await;
     }
 }
 
@@ -349,7 +363,7 @@ async fn a_deployment_of_another_is_left_alone_until_it_is_deleted() {
     let object = world.settle("sample", "NameTaken").await;
     let found = world.deployments.get("sample").await.unwrap();
     assert_eq!(found.resource_version(), created.resource_version());
-    assert_eq!(world.events("sample", "NameTaken").await, 1);
+    world.wait_for_events("sample", "NameTaken", 1).await;
 
     let params = DeleteParams::background();
     world.deployments.delete("sample", &params).await.unwrap();
@@ -363,7 +377,7 @@ async fn a_deployment_of_another_is_left_alone_until_it_is_deleted() {
     freed.unwrap();
     world.wait_until("sample", "Degraded", "NameTaken").await;
     world.settle("sample", "NameTaken").await;
-    assert_eq!(world.events("sample", "NameTaken").await, 2);
+    world.wait_for_events("sample", "NameTaken", 2).await;
 }
 
 #[tokio::test]
@@ -456,7 +470,7 @@ async fn an_object_is_deleted_after_its_cleanup() {
 
     let is_gone = conditions::is_deleted(object.metadata.uid.as_ref().unwrap());
     env().wait_for(&world.objects, "sample", is_gone).await;
-    assert_eq!(world.events("sample", "Deleting").await, 1);
+    world.wait_for_events("sample", "Deleting", 1).await;
     // Kubernetes' garbage collector would delete what it owned, but does not run here.
     assert!(world.deployments.get_opt("sample").await.unwrap().is_some());
     world.create_and_wait("another").await;
