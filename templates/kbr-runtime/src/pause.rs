@@ -20,11 +20,17 @@ use crate::handle::{Hand, shown};
 use crate::key::Key;
 use crate::lock::lock;
 
+/// What follows the field manager of the controller in that of the condition.
+pub(crate) const SUFFIX: &str = "-pause";
+
 /// The condition of a paused object, and its reason while it is true.
 const PAUSED: &str = "Paused";
 
 /// Its reason while it is false.
 const NOT_PAUSED: &str = "NotPaused";
+
+/// The reason in a refusal because another field manager owns a field.
+const CONFLICT: &str = "FieldManagerConflict";
 
 /// How a controller's objects are paused.
 pub(crate) struct Pause<K> {
@@ -110,9 +116,18 @@ impl<K: Cached> Pause<K> {
         paused.message = message;
         let status = json!({ "conditions": [paused] });
         // Without force: if the list is a single field, it belongs to the controller.
-        let params = PatchParams::apply(&format!("{}-pause", hand.field_manager));
-        let version = object.resource_version();
-        let received = match hand.write_status(object, version, &status, &params).await {
+        let mut params = PatchParams::apply(&format!("{}{SUFFIX}", hand.field_manager));
+        let written = loop {
+            let version = object.resource_version();
+            let written = hand.write_status(object, version, &status, &params).await;
+            match &written {
+                Err(kube::Error::Api(refusal)) if is_taken(refusal) && !params.force => {
+                    params.force = true;
+                }
+                _ => break written,
+            }
+        };
+        let received = match written {
             Ok(answer) => answer.object,
             Err(kube::Error::Api(status)) if self.is_final(&status) => return Ok(None),
             Err(error) => return Err(error),
@@ -150,13 +165,23 @@ impl<K: Cached> Pause<K> {
         }
         // For example by the role, because another manager owns the field, or because this object's status
         // needs other fields as well.
-        let is_taken = causes.any(|cause| cause.reason == "FieldManagerConflict");
+        let is_taken = causes.any(|cause| cause.reason == CONFLICT);
         let is_refused = matches!(code, 400 | 401 | 403 | 422) || code == 409 && is_taken;
         if is_refused {
             tracing::warn!(error, "the condition Paused is not written");
         }
         is_refused
     }
+}
+
+/// Whether somebody else has written the condition, and not the list as a single field: an operator that had another name,
+/// or another implementation of this one.
+fn is_taken(refusal: &Status) -> bool {
+    let causes = refusal.details.iter().flat_map(|details| &details.causes);
+    let mut causes = causes.peekable();
+    causes.peek().is_some()
+        && causes
+            .all(|cause| cause.reason == CONFLICT && cause.field.starts_with(".status.conditions["))
 }
 
 /// Whether the condition is true; `None` if the object does not have it.

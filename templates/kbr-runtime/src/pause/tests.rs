@@ -143,6 +143,20 @@ fn a_refused_condition_does_not_keep_an_object_from_being_paused() {
     assert_eq!(lines.len(), 2);
 }
 
+/// By an operator that had another name, or another implementation: the condition is what [`Pause`] is for. A list that is
+/// a single field is the controller's.
+#[test]
+fn a_condition_of_another_field_manager_is_taken_over() {
+    let conflict = |field: &str| {
+        let cause = json!({ "reason": "FieldManagerConflict", "field": field });
+        let details = json!({ "causes": [cause] });
+        paused(409, refusal(409, "Conflict", "it is another's", details)).1
+    };
+    // Each of the two attempts is repeated with force.
+    assert_eq!(conflict(r#".status.conditions[type="Paused"].status"#), 4);
+    assert_eq!(conflict(".status.conditions"), 2);
+}
+
 /// Otherwise it would be written at each reconcile, and each write would trigger the next.
 #[test]
 fn a_condition_that_the_type_does_not_show_is_written_once() {

@@ -19,7 +19,7 @@ use kube::runtime::watcher::Config;
 use kube::{Api, Resource, ResourceExt};
 use serde_json::{Value, json};
 
-use crate::support::{Operator, create, is_reconciled, manager, servers, until};
+use crate::support::{Operator, create, eventually, is_reconciled, manager, servers};
 
 const ANNOTATION: &str = "probe.example.com/paused";
 
@@ -129,6 +129,38 @@ async fn the_status_of_a_paused_object_stays() {
     servers().wait_for(&api, "task", is_resumed).await;
 }
 
+/// The operator had another name when it paused the object, so the condition has another field manager.
+#[tokio::test]
+async fn the_condition_of_an_operator_with_another_name_is_taken_over() {
+    let namespace = servers().namespace().await;
+    let api = Api::<Task>::namespaced(servers().admin(), &namespace);
+    create(&api, "task", TaskSpec::default()).await;
+    let condition = json!({
+        "type": "Paused",
+        "status": "True",
+        "reason": "Paused",
+        "message": "",
+        "lastTransitionTime": "2026-01-01T00:00:00Z",
+    });
+    let status = json!({
+        "apiVersion": Task::api_version(&()),
+        "kind": Task::kind(&()),
+        "status": { "conditions": [condition] },
+    });
+    let params = PatchParams::apply("former/task-pause");
+    api.patch_status("task", &params, &Patch::Apply(status))
+        .await
+        .unwrap();
+
+    let operator = Operator::start(servers(), &namespace, &[]);
+
+    let is_resumed = |task: Option<&Task>| {
+        task.is_some_and(|task| self::condition(task, "Paused") == pair("False", "NotPaused"))
+    };
+    servers().wait_for(&api, "task", is_resumed).await;
+    assert!(operator.levels(&["ERROR", "WARN"]).is_empty());
+}
+
 #[tokio::test]
 async fn the_deletion_of_a_paused_object_is_reconciled() {
     let namespace = servers().namespace().await;
@@ -170,7 +202,6 @@ where
     let running = tokio::spawn(async move { manager.run_until_stopped().await });
     let new = |name: &str, value: &str| {
         let mut object = object.clone();
-        *object.meta_mut() = Default::default();
         object.meta_mut().name = Some(name.to_owned());
         object
             .labels_mut()
@@ -189,7 +220,7 @@ where
 
     api.create(&params, &new("held", "true")).await.unwrap();
     api.create(&params, &new("other", "no")).await.unwrap();
-    tokio::task::block_in_place(|| until("the other object", seen_last("other")));
+    eventually("the other object", seen_last("other")).await;
     change(
         &api,
         "held",
@@ -197,21 +228,21 @@ where
     )
     .await;
     api.create(&params, &new("third", "no")).await.unwrap();
-    tokio::task::block_in_place(|| until("the third object", seen_last("third")));
+    eventually("the third object", seen_last("third")).await;
     assert!(!names().contains(&"held".to_owned()), "{:?}", names());
 
     change(&api, "held", paused(&Value::Null)).await;
-    tokio::task::block_in_place(|| until("the object that is resumed", seen_last("held")));
+    eventually("the object that is resumed", seen_last("held")).await;
     stop.cancel();
     running.await.unwrap().unwrap();
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[tokio::test]
 async fn a_kind_without_a_status_can_be_paused() {
     pause_without_a_condition(ConfigMap::default()).await;
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[tokio::test]
 async fn a_kind_without_conditions_can_be_paused() {
     pause_without_a_condition(ResourceQuota::default()).await;
 }
