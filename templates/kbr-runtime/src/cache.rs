@@ -37,7 +37,7 @@ use crate::reading::DecodeError;
 use crate::watch::{Selection, resource};
 pub(crate) use entry::{Entry, Owner, Received, is_controlled_by_a};
 use entry::{Term, fingerprint, version};
-pub(crate) use shared::{Caches, Source, Watched};
+pub(crate) use shared::{Caches, Source, Watched, all_listed};
 use state::State;
 pub(crate) use state::{Change, Named};
 

@@ -8,6 +8,7 @@
 
 mod run;
 
+use std::any::TypeId;
 use std::collections::{BTreeSet, HashMap};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -16,13 +17,14 @@ use futures::stream::BoxStream;
 use futures::{Stream, StreamExt, stream};
 use k8s_openapi::api::core::v1::Pod;
 use kube::api::PartialObjectMeta;
+use kube::core::DynamicResourceScope;
 use kube::runtime::Predicate;
 use kube::runtime::reflector::ObjectRef;
 use kube::{Resource, ResourceExt};
 use serde::Serialize;
 
 use crate::Cache;
-use crate::cache::{Cached, Change, Entry, Hasher, Owner, Source, guard, is_controlled_by_a};
+use crate::cache::{Cached, Change, Hasher, Owner, Source, guard, is_controlled_by_a};
 use crate::handle::{Applies, Declared, Names, TakeOver};
 use crate::key::Key;
 use crate::lock::lock;
@@ -30,7 +32,7 @@ use crate::pause::Pause;
 use crate::queue::{Cause, Queue, Trigger};
 use crate::referenced::References;
 use crate::watch::{SYNC_LIMIT, resource};
-pub(crate) use run::{Prepared, Run};
+pub(crate) use run::{Prepared, Run, field_manager};
 
 /// How long a reconcile may take unless [`Controller::timeout`] says otherwise.
 const TIMEOUT: Duration = Duration::from_secs(300);
@@ -193,12 +195,17 @@ impl<K: Cached> Controller<K> {
         let cache = cache.clone();
         self.sources.push(cache.source());
         self.setup.push(Box::new(move |queue| {
-            let (resource, predicate) = (cache.resource(), cache.predicate());
-            let needs_objects = needs_objects || predicate.is_some();
-            let mut seen = HashMap::new();
+            let resource = cache.resource();
+            let mut filter = cache.predicate().map(|predicate| Filter {
+                predicate,
+                seen: HashMap::new(),
+                queue: queue.clone(),
+            });
+            let needs_objects = needs_objects || filter.is_some();
             let subscriber = move |change: &Change, object: Option<&T>| {
-                if let Some(predicate) = &predicate
-                    && is_left_out(&**predicate, change, object, &mut seen, &queue)
+                if filter
+                    .as_mut()
+                    .is_some_and(|filter| filter.leaves_out(change, object))
                 {
                     return;
                 }
@@ -384,8 +391,8 @@ impl<K: Cached> Controller<K> {
     ///
     /// If the kind has `status.conditions`, `Paused` is `True` with the reason `Paused` meanwhile, and
     /// `False` with the reason `NotPaused` afterwards. It is written with a server-side apply of that
-    /// condition alone, by a field manager of its own, named as the controller's with the suffix `-pause`;
-    /// the role must allow `patch` on the status. The list must have the type `map` with the key `type`;
+    /// condition alone, by a field manager of its own, named as the controller's with the suffix `-pause`, which takes it
+    /// over from others; the role must allow `patch` on the status. The list must have the type `map` with the key `type`;
     /// otherwise it is a single field, which belongs to the controller. What the controller itself applies
     /// must not contain the condition: see [`conditions::of_types`](crate::conditions::of_types). For a kind
     /// without conditions, pausing is only logged.
@@ -492,6 +499,11 @@ impl<K: Cached> Controller<K> {
         self
     }
 
+    /// What follows the field manager of what it writes, at the most.
+    pub(crate) fn suffix(&self) -> &'static str {
+        self.pause.as_ref().map_or("", |_| crate::pause::SUFFIX)
+    }
+
     /// How many threads its reconciles need.
     pub(crate) fn workers(&self) -> usize {
         match self.concurrency {
@@ -510,41 +522,50 @@ fn guarded<T>(queue: &Queue, object: &Key, what: &str, code: impl FnOnce() -> T)
     result.ok()
 }
 
-/// Whether `predicate` finds that nothing of interest has changed: its hash is the same as before.
-fn is_left_out<T>(
-    predicate: &Hasher<T>,
-    change: &Change,
-    object: Option<&T>,
-    seen: &mut HashMap<Arc<Key>, u64>,
-    queue: &Queue,
-) -> bool {
-    let key = &change.key;
-    if change.new.is_none() {
-        seen.remove(key);
-        return false;
+/// The predicate of a subscription, and the hash that it had of each object.
+struct Filter<T> {
+    predicate: Arc<Hasher<T>>,
+    seen: HashMap<Arc<Key>, u64>,
+    queue: Queue,
+}
+
+impl<T> Filter<T> {
+    /// Whether nothing of interest has changed: the hash is the same as before.
+    fn leaves_out(&mut self, change: &Change, object: Option<&T>) -> bool {
+        let key = &change.key;
+        if change.new.is_none() {
+            self.seen.remove(key);
+            return false;
+        }
+        let hash = object.and_then(|object| {
+            guarded(&self.queue, key, "a predicate", || (self.predicate)(object))
+        });
+        let Some(hash) = hash.flatten() else {
+            return false;
+        };
+        let is_seen = self.seen.insert(key.clone(), hash) == Some(hash);
+        is_seen && !is_replaced(change) && !has_new_owners(change)
     }
-    let hash = object.and_then(|object| guarded(queue, key, "a predicate", || predicate(object)));
-    let Some(hash) = hash.flatten() else {
-        return false;
-    };
-    seen.insert(key.clone(), hash) == Some(hash) && !is_replaced(change) && !has_new_owners(change)
 }
 
 /// Whether the owners have changed, which decides who is concerned.
 fn has_new_owners(change: &Change) -> bool {
-    let owners = |entry: &Option<Arc<Entry>>| entry.as_ref().map(|entry| entry.owners.clone());
-    owners(&change.old) != owners(&change.new)
+    change.old.as_ref().map(|old| &old.owners) != change.new.as_ref().map(|new| &new.owners)
 }
 
 /// The owner with that name of the object that has changed. Whether a kind that is known only at run time has namespaces
 /// shows in the cache of the owners.
 fn owner_of<K: Cached>(change: &Change, name: &str, owners: &Cache<K>) -> Key {
     let key = Key::within::<K>(change.key.namespace(), name);
-    let in_cluster = Key::new(None, name.to_owned());
-    match owners.entry(&key).is_none() && owners.entry(&in_cluster).is_some() {
-        true => in_cluster,
-        false => key,
+    if TypeId::of::<K::Scope>() == TypeId::of::<DynamicResourceScope>()
+        && owners.entry(&key).is_none()
+    {
+        let in_cluster = Key::new(None, name.to_owned());
+        if owners.entry(&in_cluster).is_some() {
+            return in_cluster;
+        }
     }
+    key
 }
 
 /// Whether the name of the object has become free, if only for a moment.
@@ -554,8 +575,8 @@ fn is_freed(change: &Change) -> bool {
 
 /// Whether another object has taken the name.
 fn is_replaced(change: &Change) -> bool {
-    let uid = |entry: &Option<Arc<Entry>>| entry.as_ref().map(|entry| entry.uid.clone());
-    change.old.is_some() && uid(&change.old) != uid(&change.new)
+    let old = change.old.as_ref();
+    old.is_some_and(|old| change.new.as_ref().is_none_or(|new| new.uid != old.uid))
 }
 
 /// The unique name of the object in the queue. The reference to a cluster-scoped owner may have the namespace of the

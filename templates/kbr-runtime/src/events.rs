@@ -127,7 +127,12 @@ struct Published {
 
 impl Publisher {
     /// Publishes events while the API server answers, until `end` is cancelled and none waits any more.
-    pub(crate) async fn run(&mut self, client: Client, server: &ApiServer, end: CancellationToken) {
+    pub(crate) async fn run(
+        &mut self,
+        client: Client,
+        server: &ApiServer,
+        end: &CancellationToken,
+    ) {
         let instance = ["POD_NAME", "HOSTNAME"].into_iter();
         let mut instance = instance.filter_map(|name| env::var(name).ok());
         let instance = instance.find(|name| !name.is_empty());

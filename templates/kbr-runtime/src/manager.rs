@@ -22,13 +22,12 @@ use kube::api::PartialObjectMeta;
 use kube::runtime::watcher;
 use kube::{Client, Config};
 use tokio::sync::mpsc::UnboundedReceiver;
-use tokio::task::JoinSet;
 use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 
 use crate::api_server::ApiServer;
 use crate::cache::{Cached, Caches, Source};
-use crate::controller::{Prepared, Run};
+use crate::controller::{Prepared, Run, field_manager};
 use crate::election::{self, Election};
 use crate::events::{Events, Publisher};
 use crate::health::Health;
@@ -38,7 +37,7 @@ use crate::lock::lock;
 use crate::metrics::Metrics;
 use crate::probes::{self, Added};
 use crate::queue::Queue;
-use crate::running::Running;
+use crate::running::{Part, Running};
 use crate::watch::{SYNC_LIMIT, Selection, Watches};
 use crate::webhook::{self, BoxError, Webhooks};
 use crate::workers::Threads;
@@ -53,6 +52,11 @@ const WATCHES: &str = "watches";
 
 /// How long the start is delayed to find out whether the namespaces to watch exist.
 const FIRST_ANSWER: Duration = Duration::from_secs(5);
+
+/// The most bytes that the [API server] accepts of a field manager.
+///
+/// [API server]: https://github.com/kubernetes/kubernetes/blob/v1.37.0/staging/src/k8s.io/apimachinery/pkg/apis/meta/v1/validation/validation.go
+const LONGEST_FIELD_MANAGER: usize = 128;
 
 /// How long events may still be published after controllers and tasks have ended.
 const LAST_EVENTS: Duration = Duration::from_secs(2);
@@ -110,6 +114,8 @@ struct Registration {
     cache: Arc<dyn Source>,
     /// How many objects it reconciles at the same time.
     workers: usize,
+    /// What follows its field manager, at the most.
+    suffix: &'static str,
     prepare: Box<dyn FnOnce(Run) -> Prepared + Send>,
 }
 
@@ -186,7 +192,7 @@ impl Manager {
     /// controller's name alone. Two operators that reconcile one kind then share no field manager. The scaffold passes
     /// the name of the crate.
     ///
-    /// A field manager has [at most 128 bytes][names]. Under another name, an apply does not remove what was written
+    /// A field manager has [at most 128 bytes][names], or [`Manager::run`] returns an error. Under another name, an apply does not remove what was written
     /// under this one, unless [`Controller::takes_over`] names it.
     ///
     /// [names]: https://kubernetes.io/docs/reference/using-api/api-concepts/#field-validation
@@ -376,12 +382,14 @@ impl Manager {
             controller = controller.concurrency(limit);
         }
         let (workers, cache) = (controller.workers(), controller.cache().source());
+        let suffix = controller.suffix();
         let policy = Arc::new(error_policy);
         let prepare = move |run| controller.prepare(name, reconcile, policy, run);
         self.controllers.push(Registration {
             name,
             cache,
             workers,
+            suffix,
             prepare: Box::new(prepare),
         });
     }
@@ -579,20 +587,21 @@ impl Manager {
         let config = self.config.clone();
         let mut probes = probes::start(address, config, certificate, health, checks)?;
         let (watching, filled) = self.take_caches(&controllers);
-        let (mut publishing, end) = (JoinSet::new(), CancellationToken::new());
+        let (mut publishing, end) = (Running::default(), CancellationToken::new());
         if let Some(mut publisher) = self.publisher.take() {
             let (client, server, end) = (self.client.clone(), self.server.clone(), end.clone());
-            publishing.spawn(async move { publisher.run(client, &server, end).await });
+            publishing.spawn(Part::Task("events"), async move {
+                publisher.run(client, &server, &end).await;
+                let is_over = end.is_cancelled().then_some(());
+                is_over.ok_or_else(|| "it ended".to_owned())
+            });
         }
         let others = async {
             tokio::select! {
                 error = server.ended() => error,
                 error = probes.ended() => error,
                 error = metrics.ended() => error,
-                Some(ended) = publishing.join_next() => ManagerError::TaskFailed {
-                    name: "events",
-                    reason: ended.map_or_else(|error| error.to_string(), |()| "it ended".to_owned()),
-                },
+                error = publishing.ended() => error,
                 Some(Err(error)) = namespaces => error,
                 () = self.server.report_outages(&self.client) => pending().await,
             }
@@ -611,7 +620,7 @@ impl Manager {
         self.stop.cancel();
         let release = OptionFuture::from(election.map(Election::release));
         end.cancel();
-        let published = timeout(LAST_EVENTS, publishing.join_next());
+        let published = publishing.finish(LAST_EVENTS);
         let stopped = async { tokio::join!(release, server.stop(), metrics.stop(), published) };
         let limit = match outcome {
             // Soon another may lead, and code that blocks its thread has not ended.
@@ -649,6 +658,14 @@ impl Manager {
             faults.extend(of_cache.map(|fault| format!("a cache of {} {fault}", watched.resource)));
         }
         for (number, controller) in self.controllers.iter().enumerate() {
+            let field_manager = field_manager(self.operator, controller.name) + controller.suffix;
+            let length = field_manager.len();
+            if length > LONGEST_FIELD_MANAGER {
+                faults.push(format!(
+                    "the field manager `{field_manager}` has {length} bytes, of which Kubernetes accepts \
+                     {LONGEST_FIELD_MANAGER}: give the operator or the controller a shorter name"
+                ));
+            }
             let mut before = self.controllers[..number].iter();
             if before.any(|other| {
                 other.name == controller.name && Arc::ptr_eq(&other.cache, &controller.cache)
@@ -687,10 +704,7 @@ impl Manager {
     }
 
     /// Fills the caches that say so, and those that no controller fills. Also returns which these are.
-    fn take_caches(
-        &mut self,
-        controllers: &[Prepared],
-    ) -> (JoinSet<ManagerError>, Vec<Arc<dyn Source>>) {
+    fn take_caches(&mut self, controllers: &[Prepared]) -> (Running, Vec<Arc<dyn Source>>) {
         let events = self.events.of(WATCHES);
         let series = self.metrics.watches().clone();
         let watches = Watches::new(WATCHES, self.server.clone(), events, series);
@@ -706,13 +720,12 @@ impl Manager {
             used.into_iter()
                 .filter(|source| source.watched().is_warm.load(Ordering::Relaxed)),
         );
-        let (mut watching, sources) = (JoinSet::new(), filled.clone());
-        watching.spawn(async move {
-            let reason = tokio::select! {
+        let (mut watching, sources) = (Running::default(), filled.clone());
+        watching.spawn(Part::Caches, async move {
+            Err(tokio::select! {
                 reason = watches.follow(&sources) => reason,
                 reason = watches.never_listed(&sources, SYNC_LIMIT) => reason,
-            };
-            ManagerError::CachesEnded { reason }
+            })
         });
         (watching, filled)
     }

@@ -25,6 +25,7 @@ use tracing::instrument::WithSubscriber;
 use crate::client::parameter;
 use crate::key::Key;
 use crate::lock::lock;
+use crate::running::panicked;
 use crate::target::Target;
 use crate::workers::Work;
 use report::{Step, What};
@@ -103,9 +104,13 @@ impl Plan {
         let work = (pass.work)(object.clone()).with_current_subscriber();
         let task = pass.threads.spawn(work);
         let abort = task.abort_handle();
-        if timeout(pass.limit, task).await.is_err() {
-            abort.abort();
-            self.failed("timeout: it blocks its thread", false);
+        match timeout(pass.limit, task).await {
+            Ok(Ok(_)) => {}
+            Ok(Err(error)) => self.failed(&panicked(error), false),
+            Err(_) => {
+                abort.abort();
+                self.failed("timeout: it blocks its thread", false);
+            }
         }
         (pass.forget)();
         self.lock().is_conflict
@@ -124,6 +129,11 @@ impl Plan {
             state.is_conflict = is_conflict;
             state.note(What::Failed, reason);
         }
+    }
+
+    /// What follows in the current reconcile is more than its dry runs show.
+    pub(crate) fn unknown(&self, reason: &str) {
+        self.lock().note(What::Unknown, reason);
     }
 
     /// A controller could not even begin.

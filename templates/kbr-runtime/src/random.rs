@@ -11,5 +11,10 @@ pub(crate) fn random() -> u64 {
     RandomState::new().build_hasher().finish()
 }
 
+/// A number from 0 to 1.
+pub(crate) fn chance() -> f64 {
+    random() as f64 / u64::MAX as f64
+}
+
 #[cfg(test)]
 pub(crate) mod tests;

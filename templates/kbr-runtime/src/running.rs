@@ -1,63 +1,112 @@
 // Copyright The kbr authors
 // SPDX-License-Identifier: Apache-2.0
 
-//! The controllers and tasks while they run.
+//! The tasks that run as long as the manager, each with a name: all of them but requests and reconciles.
 //!
 //! This module knows only their names and whether they have ended, not what they do.
 
 use std::collections::HashMap;
+use std::fmt::{self, Display};
+use std::future::pending;
 use std::time::Duration;
 
-use futures::FutureExt;
-use tokio::task::{Id, JoinSet};
+use tokio::task::{Id, JoinError, JoinSet};
 
 use crate::ManagerError;
+use crate::logging::panic_message;
 
-/// Running controllers and tasks. Dropping it aborts them.
-#[derive(Default)]
-pub(crate) struct Running {
+/// Tasks that run beside each other. Dropping it aborts them.
+pub(crate) struct Tasks<Name> {
     /// Each returns an error if it should not have ended.
-    parts: JoinSet<Result<(), String>>,
-    names: HashMap<Id, Part>,
+    tasks: JoinSet<Result<(), String>>,
+    names: HashMap<Id, Name>,
 }
 
-#[derive(Default)]
-struct Part {
-    name: &'static str,
-    is_task: bool,
-}
-
-impl Running {
-    /// Runs a controller, which returns why it ended.
-    pub(crate) fn spawn<F>(&mut self, name: &'static str, controller: F)
-    where
-        F: Future<Output = String> + Send + 'static,
-    {
-        let id = self.parts.spawn(controller.map(Err)).id();
-        let is_task = false;
-        self.names.insert(id, Part { name, is_task });
+impl<Name: Display> Tasks<Name> {
+    pub(crate) fn spawn(
+        &mut self,
+        name: Name,
+        task: impl Future<Output = Result<(), String>> + Send + 'static,
+    ) {
+        #[cfg(test)]
+        let task = tests::mortal(name.to_string(), task, Err);
+        self.names.insert(self.tasks.spawn(task).id(), name);
     }
 
-    /// Runs a task, which returns why it failed if it did.
-    pub(crate) fn spawn_task<F>(&mut self, name: &'static str, task: F)
-    where
-        F: Future<Output = Result<(), String>> + Send + 'static,
-    {
-        let id = self.parts.spawn(task).id();
-        let is_task = true;
-        self.names.insert(id, Part { name, is_task });
-    }
-
-    /// Waits for a controller to end or for a task to fail, and returns which; waits forever if none does.
-    pub(crate) async fn ended(&mut self) -> ManagerError {
-        while let Some((Part { name, is_task }, outcome)) = self.next().await {
-            match outcome {
-                Err(reason) if is_task => return ManagerError::TaskFailed { name, reason },
-                Err(reason) => return ManagerError::ControllerEnded { name, reason },
-                Ok(()) => tracing::info!(task = name, "the task has ended"),
+    /// Waits until one of them ends that should not, and returns which and why; waits forever if none does.
+    pub(crate) async fn failed(&mut self) -> (Name, String) {
+        while let Some((name, outcome)) = self.next().await {
+            if let Err(reason) = outcome {
+                return (name, reason);
             }
         }
-        std::future::pending().await
+        pending().await
+    }
+
+    async fn next(&mut self) -> Option<(Name, Result<(), String>)> {
+        loop {
+            let outcome = self.tasks.join_next_with_id().await?;
+            let (id, outcome) = match outcome {
+                Ok((id, outcome)) => (id, outcome),
+                Err(error) => (error.id(), Err(panicked(error))),
+            };
+            if let Some(name) = self.names.remove(&id) {
+                return Some((name, outcome));
+            }
+        }
+    }
+}
+
+impl<Name> Default for Tasks<Name> {
+    fn default() -> Self {
+        Self {
+            tasks: JoinSet::new(),
+            names: HashMap::new(),
+        }
+    }
+}
+
+/// Why a task has ended without a result.
+pub(crate) fn panicked(error: JoinError) -> String {
+    match error.try_into_panic() {
+        Ok(payload) => format!("it panicked: {}", panic_message(&*payload)),
+        Err(error) => error.to_string(),
+    }
+}
+
+/// A part of the manager.
+pub(crate) enum Part {
+    Controller(&'static str),
+    /// The watches that a controller has begun.
+    Watches(&'static str),
+    /// The watches that no controller has begun.
+    Caches,
+    Task(&'static str),
+}
+
+impl Display for Part {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Controller(name) | Self::Task(name) => formatter.write_str(name),
+            Self::Watches(controller) => write!(formatter, "the watches of {controller}"),
+            Self::Caches => formatter.write_str("the other watches"),
+        }
+    }
+}
+
+/// The parts of the manager that run.
+pub(crate) type Running = Tasks<Part>;
+
+impl Running {
+    /// Waits for a part to end that should not, and returns which; waits forever if none does.
+    pub(crate) async fn ended(&mut self) -> ManagerError {
+        match self.failed().await {
+            (Part::Controller(name) | Part::Watches(name), reason) => {
+                ManagerError::ControllerEnded { name, reason }
+            }
+            (Part::Task(name), reason) => ManagerError::TaskFailed { name, reason },
+            (Part::Caches, reason) => ManagerError::CachesEnded { reason },
+        }
     }
 
     /// Waits for all of them to end, but no longer than `grace`.
@@ -67,32 +116,24 @@ impl Running {
     /// [`ManagerError::GracePeriodElapsed`].
     pub(crate) async fn finish(mut self, grace: Duration) -> Result<(), ManagerError> {
         let all = async {
-            while let Some((Part { name, is_task }, outcome)) = self.next().await {
-                if let Err(error) = outcome
-                    && is_task
-                {
-                    tracing::error!(task = name, error, "the task failed during shutdown");
+            while let Some((part, outcome)) = self.next().await {
+                if let (Part::Task(task), Err(error)) = (part, outcome) {
+                    tracing::error!(task, error, "the task failed during shutdown");
                 }
             }
         };
         if tokio::time::timeout(grace, all).await.is_ok() {
             return Ok(());
         }
-        let mut names: Vec<_> = self.names.into_values().map(|part| part.name).collect();
+        let names = self.names.into_values().filter_map(|part| match part {
+            Part::Controller(name) | Part::Task(name) => Some(name),
+            Part::Watches(_) | Part::Caches => None,
+        });
+        let mut names: Vec<_> = names.collect();
         names.sort_unstable();
         Err(ManagerError::GracePeriodElapsed(names))
-    }
-
-    async fn next(&mut self) -> Option<(Part, Result<(), String>)> {
-        let outcome = self.parts.join_next_with_id().await?;
-        let (id, outcome) = match outcome {
-            Ok((id, outcome)) => (id, outcome),
-            // A panic.
-            Err(error) => (error.id(), Err(error.to_string())),
-        };
-        Some((self.names.remove(&id).unwrap_or_default(), outcome))
     }
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

@@ -84,4 +84,4 @@ impl Signals {
 
 #[cfg(test)]
 #[cfg(unix)]
-mod tests;
+pub(crate) mod tests;

@@ -20,6 +20,8 @@ use crate::chain::chain;
 pub(crate) struct Thread {
     name: &'static str,
     outcome: oneshot::Receiver<io::Result<String>>,
+    /// Why it has ended, once that is known.
+    reason: Option<String>,
 }
 
 impl Thread {
@@ -33,6 +35,8 @@ impl Thread {
         F: Future<Output = String> + Send + 'static,
     {
         let (sender, outcome) = oneshot::channel();
+        #[cfg(test)]
+        let task = crate::running::tests::mortal(name.to_owned(), task, std::convert::identity);
         let body = move || {
             let mut builder = runtime::Builder::new_current_thread();
             let outcome = builder.enable_all().build().map(|own| own.block_on(task));
@@ -43,19 +47,25 @@ impl Thread {
             .name(name.to_owned())
             .spawn(body)
             .map_err(|source| ManagerError::Thread { name, source })?;
-        Ok(Self { name, outcome })
+        Ok(Self {
+            name,
+            outcome,
+            reason: None,
+        })
     }
 
     /// Waits until the thread has ended, and returns why.
     pub(crate) async fn ended(&mut self) -> ManagerError {
-        let reason = match (&mut self.outcome).await {
-            Ok(Ok(reason)) => reason,
-            Ok(Err(error)) => chain(&error),
-            Err(_) => "it panicked".to_owned(),
-        };
+        if self.reason.is_none() {
+            self.reason = Some(match (&mut self.outcome).await {
+                Ok(Ok(reason)) => reason,
+                Ok(Err(error)) => chain(&error),
+                Err(_) => "it panicked".to_owned(),
+            });
+        }
         ManagerError::ThreadEnded {
             name: self.name,
-            reason,
+            reason: self.reason.clone().unwrap_or_default(),
         }
     }
 }

@@ -11,8 +11,6 @@
 
 mod unreadable;
 
-use std::collections::HashMap;
-use std::future::pending;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -25,7 +23,6 @@ use kube::client::Body;
 use kube::runtime::watcher::{self, Event, ListSemantic, watcher};
 use kube::{Client, Resource};
 use prometheus_client::metrics::counter::Counter;
-use tokio::task::JoinSet;
 use tokio::time::{Instant, sleep};
 use tower::service_fn;
 
@@ -36,7 +33,8 @@ use crate::client::{api, parameter};
 use crate::events::Events;
 use crate::lock::lock;
 use crate::metrics;
-use crate::random::random;
+use crate::random::chance;
+use crate::running::Tasks;
 
 /// The pause after the first failure, as in client-go. It doubles with each further failure.
 const FIRST_PAUSE: Duration = Duration::from_millis(800);
@@ -107,24 +105,13 @@ impl Watches {
     /// Fills the caches of `sources` until it is dropped. Returns only if a watch ends, which it should not, and says
     /// which.
     pub(crate) async fn follow(&self, sources: &[Arc<dyn Source>]) -> String {
-        let (mut tasks, mut names) = (JoinSet::new(), HashMap::new());
+        let mut watches = Tasks::default();
         for source in sources {
-            let task = tasks.spawn(source.clone().follow(self.clone()));
-            names.insert(
-                task.id(),
-                format!("the watch of {}", source.watched().resource),
-            );
+            let name = format!("the watch of {}", source.watched().resource);
+            watches.spawn(name, source.clone().follow(self.clone()));
         }
-        while let Some(ended) = tasks.join_next_with_id().await {
-            let (id, how) = match ended {
-                Ok((_, false)) => continue,
-                Ok((id, true)) => (id, "ended".to_owned()),
-                Err(error) => (error.id(), format!("ended: {error}")),
-            };
-            let what = names.get(&id).map(String::as_str).unwrap_or_default();
-            return format!("{what} {how}");
-        }
-        pending().await
+        let (watch, reason) = watches.failed().await;
+        format!("{watch} ended: {reason}")
     }
 
     /// Waits until the first list of one of `sources` is overdue although the API server answers, and says which.
@@ -393,12 +380,6 @@ impl WatchState {
 fn backoff(failures: u32) -> Duration {
     let pause = FIRST_PAUSE.saturating_mul(2u32.saturating_pow(failures));
     pause.min(LONGEST_PAUSE).mul_f64(1.0 - chance() / 3.0)
-}
-
-/// A number from 0 to 1.
-fn chance() -> f64 {
-    let [chance, ..] = random().to_ne_bytes();
-    f64::from(chance) / 256.0
 }
 
 /// The status of the API server's response, if it was one.

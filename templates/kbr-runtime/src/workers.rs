@@ -18,6 +18,7 @@ use tracing::instrument::WithSubscriber;
 use crate::ManagerError;
 use crate::key::Key;
 use crate::queue::Queue;
+use crate::running::panicked;
 
 /// The most threads that are started, however many workers there are.
 const MOST_THREADS: usize = 64;
@@ -27,20 +28,28 @@ pub(crate) type Work = Box<dyn Fn(Arc<Key>) -> BoxFuture<'static, Option<Duratio
 
 /// Reconciles the objects of `queue`, at most `limit` at the same time, until `stop` is cancelled. Then it waits
 /// for the reconciles that run. If it is dropped, they are aborted at their current `await`.
+///
+/// # Errors
+///
+/// A panic beside the user's code, which ends the controller: the object would never be reconciled again.
 pub(crate) async fn run(
     queue: Queue,
     limit: usize,
     threads: Handle,
     work: Work,
     stop: CancellationToken,
-) {
+) -> Result<(), String> {
+    let mut outcome = Ok(());
     let mut tasks = JoinSet::new();
     queue.open();
     loop {
         tokio::select! {
             biased;
             () = stop.cancelled() => break,
-            Some(_) = tasks.join_next(), if !tasks.is_empty() => {}
+            Some(ended) = tasks.join_next(), if !tasks.is_empty() => if let Err(error) = ended {
+                outcome = Err(format!("a reconcile ended: {}", panicked(error)));
+                break;
+            },
             mut running = queue.next(), if tasks.len() < limit => {
                 let work = work(running.object().clone());
                 let task = async move {
@@ -53,6 +62,7 @@ pub(crate) async fn run(
         }
     }
     while tasks.join_next().await.is_some() {}
+    outcome
 }
 
 /// The threads on which reconciles run.

@@ -19,9 +19,9 @@ use crate::watch::{FailingWatches, Selection, Watches};
 
 /// A cache of any kind, as a manager and a controller see it.
 pub(crate) trait Source: Send + Sync {
-    /// Follows the watch for as long as it is polled, and returns whether the watch has ended, which it should not.
-    /// Returns `false` at once if somebody else follows it.
-    fn follow(self: Arc<Self>, watches: Watches) -> BoxFuture<'static, bool>;
+    /// Follows the watch for as long as it is polled. Returns an error if the watch has ended, which it should not, and
+    /// `Ok` at once if somebody else follows it.
+    fn follow(self: Arc<Self>, watches: Watches) -> BoxFuture<'static, Result<(), String>>;
 
     fn watched(&self) -> &Watched;
 
@@ -54,11 +54,18 @@ impl Watched {
     }
 }
 
+/// Waits for the first list of each of these.
+pub(crate) async fn all_listed(sources: &[Arc<dyn Source>]) {
+    for source in sources {
+        source.watched().listed().await;
+    }
+}
+
 impl<K: Cached> Source for Inner<K> {
-    fn follow(self: Arc<Self>, watches: Watches) -> BoxFuture<'static, bool> {
+    fn follow(self: Arc<Self>, watches: Watches) -> BoxFuture<'static, Result<(), String>> {
         Box::pin(async move {
             let Some(selection) = lock(&self.selection).take() else {
-                return false;
+                return Ok(());
             };
             let panics = watches.panics::<K>(&self.kind);
             self.use_for(|uses| uses.panics = panics);
@@ -79,7 +86,7 @@ impl<K: Cached> Source for Inner<K> {
                 let count = lock(&self.state).unreadable();
                 skipped.note(unreadable, count);
             }
-            true
+            Err("it has no more events".to_owned())
         })
     }
 

@@ -5,20 +5,18 @@
 
 use std::collections::BTreeSet;
 use std::error::Error;
-use std::future::pending;
 use std::sync::{Arc, Mutex};
 
 use futures::StreamExt;
 use futures::future::BoxFuture;
 use kube::Client;
 use tokio::runtime::Handle as Threads;
-use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
 use super::Controller;
 use crate::api_server::ApiServer;
 use crate::backoff::Backoff;
-use crate::cache::{Cached, Source};
+use crate::cache::{Cached, Source, all_listed};
 use crate::events::Events;
 use crate::handle::{Hand, Statuses};
 use crate::lock::lock;
@@ -27,8 +25,9 @@ use crate::plan::Pass;
 use crate::queue::{Cause, Queue};
 use crate::reconciler::{Policy, Reconciler};
 use crate::restless::Restless;
+use crate::running::Tasks;
 use crate::watch::Watches;
-use crate::{Action, Clock, Handle, ManagerError, metrics, workers};
+use crate::{Action, Clock, Handle, metrics, workers};
 
 /// How long the first lists of a plan may take. Nobody waits for a CRD that is not installed.
 #[cfg(feature = "plan")]
@@ -89,10 +88,7 @@ impl<K: Cached> Controller<K> {
         #[cfg(feature = "plan")]
         let server = run.server.clone();
         let hand = Hand {
-            field_manager: match run.operator {
-                Some(operator) => format!("{operator}/{name}"),
-                None => name.to_owned(),
-            },
+            field_manager: field_manager(run.operator, name),
             client: run.client,
             clock: run.clock,
             server: run.server,
@@ -119,24 +115,25 @@ impl<K: Cached> Controller<K> {
         };
         let (all, watching, shown) = (sources.clone(), watches.clone(), sources.clone());
         let work = async move {
-            let mut tasks = JoinSet::new();
+            let mut triggers = Tasks::default();
             for mut stream in streams {
                 let (queue, cause) = (queue.clone(), Arc::new(Cause::Stream));
-                tasks.spawn(async move {
+                triggers.spawn("a stream of objects to reconcile", async move {
                     while let Some((object, trigger)) = stream.next().await {
                         queue.add_for(&object, trigger, &cause);
                     }
+                    // It may end, but not by a panic: its objects would not be reconciled any more.
+                    Ok(())
                 });
             }
             let reconciled = async {
-                let listed = async {
-                    for source in &sources {
-                        source.watched().listed().await;
-                    }
-                };
                 // A list does not arrive while the API server is unreachable.
-                if stop.run_until_cancelled(listed).await.is_none() {
-                    return;
+                if stop
+                    .run_until_cancelled(all_listed(&sources))
+                    .await
+                    .is_none()
+                {
+                    return Ok(());
                 }
                 #[cfg(feature = "plan")]
                 if let Some(plan) = server.plan() {
@@ -149,22 +146,14 @@ impl<K: Cached> Controller<K> {
                         limit: queue.bound(),
                         work,
                     };
-                    return plan.pass(pass).await;
+                    plan.pass(pass).await;
+                    return Ok(());
                 }
-                workers::run(queue, limit, threads, work, stop).await;
-            };
-            // A stream may end, but not by a panic: its objects would not be reconciled any more.
-            let broken = async {
-                while let Some(ended) = tasks.join_next().await {
-                    if let Err(error) = ended {
-                        return format!("a stream of objects to reconcile ended: {error}");
-                    }
-                }
-                pending().await
+                workers::run(queue, limit, threads, work, stop).await
             };
             tokio::select! {
-                () = reconciled => "it was stopped".to_owned(),
-                reason = broken => reason,
+                outcome = reconciled => outcome.err().unwrap_or_else(|| "it was stopped".to_owned()),
+                (stream, reason) = triggers.failed() => format!("{stream} ended: {reason}"),
                 reason = watches.never_listed(&sources, sync_limit) => reason,
             }
         };
@@ -172,10 +161,7 @@ impl<K: Cached> Controller<K> {
             name,
             needs_leader: self.needs_leader,
             is_warm: self.is_warm,
-            watch: Some(Box::pin(async move {
-                let reason = watching.follow(&all).await;
-                ManagerError::ControllerEnded { name, reason }
-            })),
+            watch: Some(Box::pin(async move { watching.follow(&all).await })),
             work: Box::pin(work),
             sources: shown,
         }
@@ -188,10 +174,18 @@ pub(crate) struct Prepared {
     pub(crate) needs_leader: bool,
     pub(crate) is_warm: bool,
     /// Fills the caches, unless it has begun. Returns why it ended, which it should not.
-    pub(crate) watch: Option<BoxFuture<'static, ManagerError>>,
+    pub(crate) watch: Option<BoxFuture<'static, String>>,
     /// Reconciles until the stop, then lets running reconciles finish. Returns why it ended.
     pub(crate) work: BoxFuture<'static, String>,
     pub(crate) sources: Vec<Arc<dyn Source>>,
+}
+
+/// Who writes what a controller writes.
+pub(crate) fn field_manager(operator: Option<&str>, controller: &str) -> String {
+    match operator {
+        Some(operator) => format!("{operator}/{controller}"),
+        None => controller.to_owned(),
+    }
 }
 
 /// What the manager gives to a controller that it runs.

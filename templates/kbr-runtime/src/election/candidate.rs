@@ -26,7 +26,7 @@ use super::{JITTER, Settings, State};
 use crate::chain::chain;
 use crate::clock::BootTime;
 use crate::gate::Gate;
-use crate::random::random;
+use crate::random::chance;
 
 /// How long a watch of the Lease lasts.
 const WATCH_SECONDS: u32 = 180;
@@ -431,9 +431,4 @@ async fn refusal<T>(
         Ok(Err(kube::Error::Api(status))) => Some(*status),
         _ => None,
     }
-}
-
-/// A random number from 0 to 1.
-fn chance() -> f64 {
-    random() as f64 / u64::MAX as f64
 }

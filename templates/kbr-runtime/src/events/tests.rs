@@ -75,7 +75,7 @@ impl World {
         let (client, end) = (self.client(), CancellationToken::new());
         end.cancel();
         let server = ApiServer::new(kube::Config::new("http://127.0.0.1:1".parse().unwrap()));
-        self.publisher.run(client, &server, end).await;
+        self.publisher.run(client, &server, &end).await;
         let requests = std::mem::take(&mut *lock(&self.requests)).into_iter();
         let count = |body: Value| body["series"]["count"].as_i64().unwrap_or(1);
         let requests = requests.map(|(method, _, body)| (method, count(body)));
@@ -174,7 +174,7 @@ async fn what_is_longer_than_the_api_server_accepts_is_cut_off() {
     let (client, end) = (world.client(), CancellationToken::new());
     end.cancel();
     let server = ApiServer::new(kube::Config::new("http://127.0.0.1:1".parse().unwrap()));
-    world.publisher.run(client, &server, end).await;
+    world.publisher.run(client, &server, &end).await;
 
     let (_, path, sent) = lock(&requests).remove(0);
     assert_eq!(path, "/apis/events.k8s.io/v1/namespaces/here/events");

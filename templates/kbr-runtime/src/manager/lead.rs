@@ -8,18 +8,18 @@ use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::time::Duration;
 
-use tokio::task::JoinSet;
+use futures::FutureExt;
 use tokio::time::sleep;
 use tokio_util::sync::CancellationToken;
 
 use super::Task;
 use crate::ManagerError;
 use crate::api_server::ApiServer;
-use crate::cache::Source;
+use crate::cache::{Source, all_listed};
 use crate::chain::chain;
 use crate::controller::Prepared;
 use crate::election::Election;
-use crate::running::Running;
+use crate::running::{Part, Running};
 
 /// The part of the grace period after which no answer of the API server is waited for. The rest is for what
 /// reconciles do after the error.
@@ -34,7 +34,7 @@ pub(super) struct Lead {
     pub(super) grace: Duration,
     pub(super) running: Running,
     /// Fills caches until everything has ended.
-    pub(super) watching: JoinSet<ManagerError>,
+    pub(super) watching: Running,
     /// Those caches that are filled on every replica, or have begun to be.
     pub(super) filled: Vec<Arc<dyn Source>>,
 }
@@ -50,7 +50,7 @@ impl Lead {
     ) -> (Result<(), ManagerError>, Option<Election>) {
         let mut others = pin!(others);
         for controller in controllers.iter_mut().filter(|one| one.is_warm) {
-            self.watching.extend(controller.watch.take());
+            begin_watches(&mut self.watching, controller);
             self.filled.extend_from_slice(&controller.sources);
         }
         // Without an election, everything starts at once, and tasks wait for all caches.
@@ -102,28 +102,29 @@ impl Lead {
     }
 
     fn start(&mut self, controllers: Vec<Prepared>, tasks: Vec<Task>) {
-        for controller in controllers {
-            tracing::info!(controller = controller.name, "starting");
-            self.watching.extend(controller.watch);
+        for mut controller in controllers {
+            let name = controller.name;
+            tracing::info!(controller = name, "starting");
+            begin_watches(&mut self.watching, &mut controller);
             self.filled.extend(controller.sources);
-            self.running.spawn(controller.name, controller.work);
+            let work = controller.work.map(Err);
+            self.running.spawn(Part::Controller(name), work);
         }
         for task in tasks {
             let (caches, stop) = (self.filled.clone(), self.stop.clone());
-            self.running.spawn_task(task.name, async move {
-                let listed = async {
-                    for source in caches {
-                        source.watched().listed().await;
-                    }
-                };
+            self.running.spawn(Part::Task(task.name), async move {
                 // An empty cache that is not listed yet must not look like one without objects.
                 tokio::select! {
                     biased;
-                    () = listed => {}
+                    () = all_listed(&caches) => {}
                     () = stop.cancelled() => return Ok(()),
                 }
                 tracing::info!(task = task.name, "starting the task");
-                task.run.await
+                task.run.await?;
+                if !stop.is_cancelled() {
+                    tracing::info!(task = task.name, "the task has ended");
+                }
+                Ok(())
             });
         }
     }
@@ -138,9 +139,7 @@ impl Lead {
             biased;
             () = self.stop.cancelled() => Ok(()),
             error = self.running.ended() => Err(error),
-            Some(ended) = self.watching.join_next() => Err(ended.unwrap_or_else(|error| {
-                ManagerError::CachesEnded { reason: error.to_string() }
-            })),
+            error = self.watching.ended() => Err(error),
             error = others => Err(error),
         }
     }
@@ -168,5 +167,12 @@ impl Lead {
         }
         let is_finished = finished.is_ok();
         (outcome.and(finished), is_finished)
+    }
+}
+
+/// Fills the caches of a controller from now on, unless that has begun.
+pub(super) fn begin_watches(watching: &mut Running, controller: &mut Prepared) {
+    if let Some(watch) = controller.watch.take() {
+        watching.spawn(Part::Watches(controller.name), watch.map(Err));
     }
 }

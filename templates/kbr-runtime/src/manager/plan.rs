@@ -7,6 +7,7 @@ use std::io::Write;
 
 use futures::future::OptionFuture;
 
+use super::lead::begin_watches;
 use super::{Manager, no_plan};
 use crate::chain::chain;
 use crate::client::ask_readiness;
@@ -65,7 +66,7 @@ impl Manager {
         let mut controllers = self.take_controllers(&mut health, &threads);
         let (mut watching, _) = self.take_caches(&controllers);
         for controller in &mut controllers {
-            watching.extend(controller.watch.take());
+            begin_watches(&mut watching, controller);
         }
         for controller in controllers {
             let reason = controller.work.await;

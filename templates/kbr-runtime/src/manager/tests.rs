@@ -3,6 +3,8 @@
 
 //! Unit tests.
 
+mod supervision;
+
 use super::*;
 use crate::BindAddress;
 use crate::cache::tests::empty;
@@ -47,6 +49,7 @@ where
         name,
         cache: empty::<ConfigMap>().source(),
         workers: 1,
+        suffix: "",
         prepare: Box::new(move |run| {
             prepared(name, async move {
                 fake(run.stop).await;
@@ -144,6 +147,7 @@ async fn webhooks_are_served_until_controllers_have_finished() {
             name: "late",
             cache: empty::<ConfigMap>().source(),
             workers: 1,
+            suffix: "",
             prepare: Box::new(move |run| {
                 prepared("late", async move {
                     run.stop.cancelled().await;
@@ -308,7 +312,7 @@ async fn the_lease_is_not_released_while_something_may_still_write() {
             stop: stop.clone(),
             grace: GRACE,
             running: Running::default(),
-            watching: JoinSet::new(),
+            watching: Running::default(),
             filled: Vec::new(),
         };
         let stuck = prepared("stuck", pending());
@@ -351,7 +355,7 @@ async fn a_lease_that_is_lost_is_not_released_and_ends_what_runs() {
         stop: CancellationToken::new(),
         grace: GRACE,
         running: Running::default(),
-        watching: JoinSet::new(),
+        watching: Running::default(),
         filled: Vec::new(),
     };
     let dropped = Arc::<std::sync::atomic::AtomicBool>::default();
@@ -392,6 +396,7 @@ async fn an_unanswered_request_does_not_outlast_the_grace_period() {
         name: "writer",
         cache: empty::<ConfigMap>().source(),
         workers: 1,
+        suffix: "",
         prepare: Box::new(move |_| {
             prepared("writer", async move {
                 let maps = Api::<ConfigMap>::default_namespaced(client);
@@ -524,8 +529,24 @@ async fn parts_that_cannot_work_together_are_refused_before_anything_starts() {
         "what was added to the manager cannot work: a cache of configmaps is slimmed by two functions"
     );
 
-    // One name for each namespace is how an operator of some namespaces does it.
+    let name = |letter: &str| &*Box::leak(letter.repeat(61).into_boxed_str());
     let mut manager = manager();
+    manager.set_operator(name("o"));
+    let cache = manager.all::<ConfigMap>();
+    // Without the suffix it fits.
+    let controller = Controller::new(cache).pausable("example.com/paused");
+    manager.add(name("c"), controller, reconcile);
+    let error = run(&mut manager).await.unwrap_err().to_string();
+    assert!(
+        error.ends_with(
+            "-pause` has 129 bytes, of which Kubernetes accepts 128: \
+             give the operator or the controller a shorter name"
+        ),
+        "{error}"
+    );
+
+    // One name for each namespace is how an operator of some namespaces does it.
+    let mut manager = self::manager();
     for namespace in ["a", "b"] {
         let controller = Controller::new(manager.namespaced::<ConfigMap>(namespace));
         manager.add("a", controller, reconcile);

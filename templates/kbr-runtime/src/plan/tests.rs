@@ -195,3 +195,23 @@ fn a_failure_that_follows_from_what_was_not_written_is_not_known() {
         Some("The plan: 1 not known. Nothing was written.")
     );
 }
+
+/// The panics of a reconcile itself are caught before that.
+#[tokio::test]
+async fn a_panic_around_a_reconcile_is_a_failure() {
+    let plan = Plan::default();
+    let pass = Pass {
+        controller: "example",
+        resource: "pods".to_owned(),
+        objects: vec![Arc::new(Key::new(None, "a".to_owned()))],
+        forget: &|| {},
+        threads: Threads::current(),
+        limit: Duration::from_secs(10),
+        work: Box::new(|_| Box::pin(async { panic!("on purpose") })),
+    };
+
+    plan.pass(pass).await;
+
+    assert_eq!(plan.summary().failed, 1);
+    assert!(plan.to_string().contains("on purpose"), "{plan}");
+}

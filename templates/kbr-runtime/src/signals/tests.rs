@@ -6,7 +6,10 @@
 use super::*;
 use std::process::Command;
 use std::time::Duration;
-use tokio::sync::mpsc;
+use tokio::sync::{Mutex, mpsc};
+
+/// Held by each test in which a thread handles the signals of the process.
+pub(crate) static ALONE: Mutex<()> = Mutex::const_new(());
 
 fn send(signal: &str) {
     let own = std::process::id().to_string();
@@ -16,6 +19,7 @@ fn send(signal: &str) {
 
 #[tokio::test]
 async fn the_first_signal_stops_and_the_second_ends() {
+    let _alone = ALONE.lock().await;
     // Keeps a signal sent before the thread listens from ending the test process.
     let _guard = Signals::install().unwrap();
     let stop = CancellationToken::new();

@@ -20,4 +20,6 @@ async fn a_panic_is_reported_as_an_end() {
 
     let expected = "the aside thread ended: it panicked";
     assert_eq!(thread.ended().await.to_string(), expected);
+    // The stop waits for it, too.
+    assert_eq!(thread.ended().await.to_string(), expected);
 }

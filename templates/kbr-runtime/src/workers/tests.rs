@@ -49,7 +49,9 @@ async fn as_many_reconciles_run_at_once_as_there_are_workers_even_if_each_blocks
     });
     let names = ["a", "b", "c", "d", "e", "f", "g", "h"];
 
-    run(queue(&names), 4, threads.handle(), work, done).await;
+    run(queue(&names), 4, threads.handle(), work, done)
+        .await
+        .unwrap();
 
     assert_eq!(seen.load(Ordering::SeqCst), 4);
     assert_eq!(count.load(Ordering::SeqCst), 8);
@@ -71,7 +73,9 @@ async fn reconciles_that_run_at_the_stop_end_first() {
         })
     });
 
-    run(queue(&["a", "b"]), 1, threads.handle(), work, stop).await;
+    run(queue(&["a", "b"]), 1, threads.handle(), work, stop)
+        .await
+        .unwrap();
 
     assert_eq!(*lock(&ended), ["a"]);
 }
@@ -106,6 +110,30 @@ async fn reconciles_are_dropped_at_their_await_when_the_workers_are() {
     }
     assert_eq!(count.load(Ordering::SeqCst), 2);
     assert_eq!(seen.load(Ordering::SeqCst), 2);
+}
+
+/// The user's code has its panics caught: this is one of the runtime.
+#[tokio::test]
+async fn a_panic_around_a_reconcile_ends_the_workers_after_the_other_reconciles() {
+    let threads = Threads::start(2).unwrap();
+    let ended = Arc::new(AtomicUsize::new(0));
+    let count = ended.clone();
+    let work: Work = Box::new(move |key| {
+        let count = count.clone();
+        Box::pin(async move {
+            assert_ne!(key.name(), "a", "on purpose");
+            tokio::time::sleep(PAUSE).await;
+            count.fetch_add(1, Ordering::SeqCst);
+            None
+        })
+    });
+    let stop = CancellationToken::new();
+
+    let outcome = run(queue(&["b", "a"]), 2, threads.handle(), work, stop).await;
+
+    let reason = outcome.unwrap_err();
+    assert!(reason.contains("on purpose"), "{reason}");
+    assert_eq!(ended.load(Ordering::SeqCst), 1);
 }
 
 #[tokio::test]

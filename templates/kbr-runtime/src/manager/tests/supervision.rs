@@ -1,0 +1,172 @@
+// Copyright The kbr authors
+// SPDX-License-Identifier: Apache-2.0
+
+//! Kills each thread and task that the runtime starts, one after the other: the manager must end and name it.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+use std::time::Instant;
+
+use k8s_openapi::api::core::v1::Secret;
+
+use super::*;
+use crate::running::tests::{Death, doom};
+
+/// How long the manager may take on a busy machine. It should be two seconds.
+const LIMIT: Duration = Duration::from_secs(20);
+
+/// The threads and tasks, each with the beginning of the error that names it.
+const ALL: [(&str, &str); 13] = [
+    ("signals", "the signals thread ended: "),
+    ("probes", "the probes thread ended: "),
+    ("metrics", "the metrics thread ended: "),
+    ("webhooks", "the webhooks thread ended: "),
+    ("leader election", "the leader election thread ended: "),
+    ("events", "task `events` failed: "),
+    ("sweep", "task `sweep` failed: "),
+    ("a", "controller `a` ended: "),
+    ("the watches of a", "controller `a` ended: "),
+    (
+        "the watch of configmaps",
+        "controller `a` ended: the watch of configmaps ended: ",
+    ),
+    (
+        "a stream of objects to reconcile",
+        "controller `a` ended: a stream of objects to reconcile ended: ",
+    ),
+    ("the other watches", "a cache cannot be filled: "),
+    (
+        "the watch of secrets",
+        "a cache cannot be filled: the watch of secrets ended: ",
+    ),
+];
+
+/// Where something is spawned, how often, and what becomes of it.
+const SPAWNS: [(&str, usize, &str); 12] = [
+    ("thread.rs", 1, "each thread of the list above"),
+    ("running.rs", 1, "each task of the list above"),
+    ("signals.rs", 1, "in the list"),
+    ("election.rs", 1, "in the list"),
+    (
+        "http_server.rs",
+        2,
+        "the servers are in the list; the client of a connection sees its end",
+    ),
+    ("manager.rs", 2, "in the list"),
+    ("manager/lead.rs", 3, "in the list"),
+    ("watch.rs", 1, "in the list"),
+    (
+        "controller/run.rs",
+        1,
+        "in the list; one for each reconcile is in workers.rs",
+    ),
+    (
+        "workers.rs",
+        1,
+        "a reconcile: its panic ends the controller, which has a test there",
+    ),
+    (
+        "api_server.rs",
+        1,
+        "a request: its caller gets the panic as an error",
+    ),
+    ("checks.rs", 1, "a check: its probe reports the panic"),
+];
+
+/// A manager that starts all of them.
+fn whole(is_candidate: bool) -> Manager {
+    let flags = Flags {
+        health_probe_bind_address: "127.0.0.1:0".parse().unwrap(),
+        metrics_bind_address: "127.0.0.1:0".parse().unwrap(),
+        webhook_cert_path: Some("no certificate".into()),
+        webhook_host: "127.0.0.1".to_owned(),
+        webhook_port: 0,
+        leader_elect: is_candidate,
+        leader_election_id: Some("test".to_owned()),
+        leader_election_namespace: Some("default".to_owned()),
+        graceful_shutdown_timeout: GRACE,
+        ..Flags::default()
+    };
+    let config = Config::new("http://127.0.0.1:1".parse().unwrap());
+    let mut manager = Manager::with_config(flags, config).unwrap();
+    manager.webhooks().mutate("/mutate", Nothing);
+    let stream = futures::stream::pending();
+    let controller = Controller::new(manager.all::<ConfigMap>()).reconcile_all_on(stream);
+    let reconcile = |_| async { Ok::<_, Infallible>(Action::await_change()) };
+    manager.add("a", controller, reconcile);
+    manager.add_task("sweep", |stop| async move {
+        stop.cancelled().await;
+        Ok::<_, Infallible>(())
+    });
+    // A cache that no controller fills.
+    let _ = manager.all::<Secret>();
+    manager
+}
+
+#[tokio::test]
+async fn each_thread_and_task_that_ends_or_panics_ends_the_manager_and_is_named() {
+    for (name, expected) in ALL {
+        for death in [Death::Panics, Death::Ends] {
+            doom(name, death);
+            let mut manager = whole(name == "leader election");
+            let start = Instant::now();
+            let ended = async {
+                match name {
+                    // Only here: a thread for signals stays until the process ends.
+                    #[cfg(unix)]
+                    "signals" => {
+                        let _alone = signals::tests::ALONE.lock().await;
+                        manager.run().await
+                    }
+                    _ => manager.run_until_stopped().await,
+                }
+            };
+
+            let ended = timeout(LIMIT, ended).await;
+
+            let ended = ended.unwrap_or_else(|_| panic!("`{name}` {death:?}: nobody notices"));
+            let error = ended.unwrap_err().to_string();
+            assert!(error.starts_with(expected), "`{name}` {death:?}: {error}");
+            println!("{name} {death:?}: {error} ({:?})", start.elapsed());
+        }
+    }
+}
+
+/// The number of lines of each source file on which something is spawned.
+fn spawns(folder: &Path, root: &Path, found: &mut BTreeMap<String, usize>) {
+    for entry in fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() && !path.ends_with("tests") {
+            spawns(&path, root, found);
+        } else if path.extension().is_some_and(|it| it == "rs") && !path.ends_with("tests.rs") {
+            let is_spawn = |line: &&str| {
+                let calls = ["spawn(", "spawn_on(", "spawn_blocking("];
+                let line = line.trim_start();
+                let is_code = !line.starts_with("//") && !line.contains("fn spawn");
+                is_code && calls.iter().any(|call| line.contains(call))
+            };
+            let text = fs::read_to_string(&path).unwrap();
+            let count = text.lines().filter(is_spawn).count();
+            let name = path.strip_prefix(root).unwrap().display().to_string();
+            if count > 0 {
+                found.insert(name, count);
+            }
+        }
+    }
+}
+
+#[test]
+fn nothing_is_spawned_beside_what_the_test_above_kills() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
+    let mut found = BTreeMap::new();
+    spawns(&root, &root, &mut found);
+
+    let known = SPAWNS.iter();
+    let mut known: BTreeMap<_, _> = known
+        .map(|(file, count, _)| ((*file).to_owned(), *count))
+        .collect();
+    // A reconcile: its panic is in the plan.
+    known.insert("plan.rs".to_owned(), 1);
+    assert_eq!(found, known, "kill the new one in the test above");
+}
