@@ -3,11 +3,13 @@
 
 //! The object that a reconcile has in hand, and what a reconcile does with it.
 
+mod applied;
 mod apply;
 mod declared;
 mod delete;
 mod finalizer;
 mod names;
+mod patch;
 mod status;
 mod takeover;
 
@@ -34,13 +36,14 @@ use crate::diff::{self, Field};
 use crate::events::Events;
 use crate::key::Key;
 use crate::lock::lock;
+pub use applied::{Applied, Outcome};
 pub(crate) use apply::Applies;
-pub use apply::{Applied, Outcome};
 pub(crate) use declared::Declared;
 use declared::{Chosen, Use};
 pub(crate) use names::Names;
 pub(crate) use status::{Statuses, shown};
 pub(crate) use takeover::TakeOver;
+pub use takeover::is_built_in;
 
 /// How many fields a log line names.
 const MOST_FIELDS: usize = 8;

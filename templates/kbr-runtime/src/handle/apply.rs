@@ -8,7 +8,6 @@
 //! the name has been taken in the meantime. After a refusal, the cache is asked again once it knows more.
 
 use std::collections::HashMap;
-use std::ops::Deref;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -20,7 +19,7 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::declared::Use;
-use super::{Handle, OwnedError, changed};
+use super::{Applied, Handle, Outcome, OwnedError, changed};
 use crate::cache::{Cache, Cached, Entry, Received};
 use crate::key::Key;
 use crate::lock::lock;
@@ -46,60 +45,6 @@ pub(crate) struct Settled {
     object: u64,
     /// The newest version known to be such an object.
     version: Box<str>,
-}
-
-/// What [`Handle::apply`] has done. It dereferences to the resulting object.
-#[derive(Clone, Debug)]
-pub struct Applied<T> {
-    /// The resulting object.
-    pub object: Arc<T>,
-    /// What was done to it.
-    pub outcome: Outcome,
-}
-
-/// What a write has done to an object.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-#[doc(alias = "OperationResult")]
-pub enum Outcome {
-    /// It did not exist.
-    Created,
-    /// It existed, and differs from what it was, perhaps only in a default that the API server has added.
-    Changed,
-    /// It is as it was.
-    Unchanged,
-}
-
-impl Outcome {
-    fn of(known: Option<&Entry>, written: &Entry) -> Self {
-        match known {
-            None => Self::Created,
-            Some(known) if known.version == written.version => Self::Unchanged,
-            // The API server gives some objects another version although nothing has changed.
-            Some(known)
-                if written.fingerprint().is_some()
-                    && known.fingerprint() == written.fingerprint() =>
-            {
-                Self::Unchanged
-            }
-            Some(_) => Self::Changed,
-        }
-    }
-}
-
-impl<T> Deref for Applied<T> {
-    type Target = T;
-
-    fn deref(&self) -> &T {
-        &self.object
-    }
-}
-
-/// An object that is as it was, such as for [`Handle::prune`].
-impl<T> From<Arc<T>> for Applied<T> {
-    fn from(object: Arc<T>) -> Self {
-        let outcome = Outcome::Unchanged;
-        Self { object, outcome }
-    }
 }
 
 impl<K: Cached> Handle<K> {

@@ -1,19 +1,16 @@
 // Copyright The kbr authors
 // SPDX-License-Identifier: Apache-2.0
 
-//! Changing the object in hand itself: its finalizers, and anything else but its status.
+//! The finalizers of the object in hand.
 
 use kube::ResourceExt;
-use kube::api::Patch;
-use serde_json::{Value, json};
+use serde_json::json;
 
+use super::Handle;
 use super::delete::is_gone;
-use super::{Handle, paths};
 use crate::Action;
 use crate::cache::{Cached, Received};
-use crate::diff;
 use crate::key::Key;
-use crate::lock::lock;
 
 impl<K: Cached> Handle<K> {
     /// Runs `apply`; if the object is being deleted, runs `clean_up` instead, and then lets the object go.
@@ -67,44 +64,5 @@ impl<K: Cached> Handle<K> {
     async fn set_finalizers(&self, finalizers: &[String]) -> kube::Result<Received<K>> {
         self.patch_own(json!({ "metadata": { "finalizers": finalizers } }))
             .await
-    }
-
-    /// Changes this object itself by a [merge patch] with the controller as the field manager, unless it has changed
-    /// since it was read. What follows in this reconcile, such as [`Handle::apply_status`], builds on the result, which the
-    /// object in hand does not show.
-    ///
-    /// A null removes a field. The status is written by [`Handle::apply_status`], and finalizers by [`Handle::finalizer`].
-    /// The role must allow `patch` on the objects.
-    ///
-    /// # Errors
-    ///
-    /// The errors of the API server, such as 409 Conflict if the object has changed since it was read. Return the
-    /// error from the reconcile, which is then retried with the newer object.
-    ///
-    /// ```no_run
-    /// # use {k8s_openapi::api::core::v1::ConfigMap, kbr_runtime::Handle, serde_json::json};
-    /// async fn mark(map: &Handle<ConfigMap>) -> kube::Result<()> {
-    ///     map.patch(json!({ "metadata": { "annotations": { "example.com/seen": "true" } } })).await
-    /// }
-    /// ```
-    ///
-    /// [merge patch]: https://www.rfc-editor.org/rfc/rfc7386
-    pub async fn patch(&self, fields: Value) -> kube::Result<()> {
-        let told = paths(&diff::fields(&Value::Null, &fields, false));
-        let changed = self.patch_own(fields).await?;
-        self.hand.cache.wrote(changed);
-        tracing::info!(fields = told, "patched");
-        Ok(())
-    }
-
-    async fn patch_own(&self, mut fields: Value) -> kube::Result<Received<K>> {
-        fields["metadata"]["resourceVersion"] = json!(self.version());
-        let key = Key::of(&*self.object);
-        let api = self.received(&self.hand.cache, &key);
-        let patch = Patch::Merge(fields);
-        let params = self.hand.params();
-        let changed: Received<K> = api.patch(key.name(), &params, &patch).await?;
-        *lock(&self.written) = changed.resource_version();
-        Ok(changed)
     }
 }

@@ -20,7 +20,7 @@ use crate::reading::{hash_of, write_value};
 /// What this process knows of the statuses that it has written, by the uid of the object.
 pub(crate) type Statuses = HashMap<String, Noted>;
 
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub(crate) struct Noted {
     /// What was last written although it seemed to differ, and what the object shows since.
     same: Option<(u64, u64)>,
@@ -55,21 +55,16 @@ impl<K: Cached + Serialize> Handle<K> {
         let wanted = write_value(status).map_err(kube::Error::SerdeError)?;
         let shown = shown(&*self.object).map_err(kube::Error::SerdeError)?;
         let uid = self.object.uid().unwrap_or_default();
-        let noted = lock(&self.hand.statuses).remove(&uid).unwrap_or_default();
-        let applied = noted.conditions.clone();
-        let is_noted = noted.same.is_some() || !applied.is_empty();
-        let shown = own(shown, &wanted, &applied);
+        let noted = lock(&self.hand.statuses).get(&uid).cloned();
+        let noted = noted.unwrap_or_default();
+        let shown = own(shown, &wanted, &noted.conditions);
         let hashes = (hash_of(&wanted), hash_of(&shown));
         let is_first = lock(&self.written).is_none();
-        let is_known = noted.same == Some(hashes);
-        if is_noted {
-            lock(&self.hand.statuses).insert(uid.clone(), noted);
-        }
-        if is_first && (is_known || is_same(&shown, &wanted)) {
+        if is_first && (noted.same == Some(hashes) || is_same(&shown, &wanted)) {
             return Ok(false);
         }
         let answer = self.write_status(&wanted).await?;
-        let rest = self.leftover(&answer, &wanted, &applied);
+        let rest = self.leftover(&answer, &wanted, &noted.conditions);
         let mut version = self.wrote_status(answer);
         if let Some(rest) = rest {
             match self.patch_status(rest).await {

@@ -110,6 +110,42 @@ impl<'de, K> Deserialize<'de> for Answer<K> {
     }
 }
 
+impl<K> Answer<K> {
+    /// `ours` is the field manager of the controller, which has `applied` conditions of these types before.
+    fn leftover(
+        &self,
+        typed: &Value,
+        wanted: &Value,
+        takes_over: &TakeOver,
+        ours: &str,
+        applied: &BTreeSet<String>,
+    ) -> Option<Value> {
+        let fields = |it: &ManagedFieldsEntry| it.fields_v1.as_ref()?.0.get("f:status").cloned();
+        let (own, others): (Vec<_>, Vec<_>) =
+            self.managers.iter().partition(|it| is_applied_by(it, ours));
+        let own: Vec<_> = own.into_iter().filter_map(fields).collect();
+        let (taken, kept): (Vec<_>, Vec<_>) =
+            others.into_iter().partition(|it| takes_over.covers(it));
+        let kept = kept
+            .into_iter()
+            .filter(|it| it.operation.as_deref() == Some("Apply"));
+        let kept: Vec<_> = kept.filter_map(fields).collect();
+        let mut wanted = wanted.clone();
+        keep_conditions(&mut wanted, &self.status, &own, applied);
+        let mut rest = self.status.clone();
+        for theirs in taken.into_iter().filter_map(fields) {
+            let place = Place {
+                theirs: &theirs,
+                kept: kept.iter().collect(),
+                typed,
+                wanted: &wanted,
+            };
+            place.strip(&mut rest);
+        }
+        removal(&self.status, &rest)
+    }
+}
+
 impl<K: Cached + Serialize> Handle<K> {
     /// The merge patch of the status that removes what is taken over and not in `wanted`; `None` if there is nothing.
     pub(super) fn leftover(
@@ -127,8 +163,8 @@ impl<K: Cached + Serialize> Handle<K> {
         // A field that the type does not have may be somebody else's.
         let typed = answer.object.open().ok()?;
         let typed = shown(&typed).ok()?;
-        let ours = (&*self.hand.field_manager, applied);
-        leftover(answer, &typed, wanted, takes_over, ours)
+        let ours = &self.hand.field_manager;
+        answer.leftover(&typed, wanted, takes_over, ours, applied)
     }
 }
 
@@ -161,9 +197,16 @@ impl<K: Cached> Handle<K> {
         let Some(managers) = takes_over.give(managers, &self.hand.field_manager) else {
             return Ok(known);
         };
+        let (resource, name) = (cache.resource(), key.name());
+        #[cfg(feature = "plan")]
+        if let Some(plan) = self.hand.server.plan() {
+            plan.unknown(&format!(
+                "{resource} `{name}` has fields of another field manager, and those that are not wanted go"
+            ));
+            return Ok(known);
+        }
         patch["metadata"]["managedFields"] = json!(managers);
         let answer = self.patch_child(cache, key, &patch).await?;
-        let (resource, name) = (cache.resource(), key.name());
         tracing::info!(resource, name, "taken over from another field manager");
         Ok(Some(cache.wrote(answer.object)))
     }
@@ -197,47 +240,13 @@ impl<K: Cached> Hand<K> {
 }
 
 /// Whether Kubernetes or its community has the API group: others need a domain of their own.
-fn is_built_in(group: &str) -> bool {
+pub fn is_built_in(group: &str) -> bool {
     let is_of = |domain: &str| {
         group
             .strip_suffix(domain)
             .is_some_and(|rest| rest.ends_with(['.', '-']))
     };
     !group.contains('.') || is_of("k8s.io") || is_of("kubernetes.io")
-}
-
-/// `ours` is the field manager of the controller, with the types of the conditions that it has applied before.
-fn leftover<K>(
-    answer: &Answer<K>,
-    typed: &Value,
-    wanted: &Value,
-    takes_over: &TakeOver,
-    (ours, applied): (&str, &BTreeSet<String>),
-) -> Option<Value> {
-    let fields = |it: &ManagedFieldsEntry| it.fields_v1.as_ref()?.0.get("f:status").cloned();
-    let (own, others): (Vec<_>, Vec<_>) = answer
-        .managers
-        .iter()
-        .partition(|it| is_applied_by(it, ours));
-    let own: Vec<_> = own.into_iter().filter_map(fields).collect();
-    let (taken, kept): (Vec<_>, Vec<_>) = others.into_iter().partition(|it| takes_over.covers(it));
-    let kept = kept
-        .into_iter()
-        .filter(|it| it.operation.as_deref() == Some("Apply"));
-    let kept: Vec<_> = kept.filter_map(fields).collect();
-    let mut wanted = wanted.clone();
-    keep_conditions(&mut wanted, &answer.status, &own, applied);
-    let mut rest = answer.status.clone();
-    for theirs in taken.into_iter().filter_map(fields) {
-        let place = Place {
-            theirs: &theirs,
-            kept: kept.iter().collect(),
-            typed,
-            wanted: &wanted,
-        };
-        place.strip(&mut rest);
-    }
-    removal(&answer.status, &rest)
 }
 
 fn is_applied_by(entry: &ManagedFieldsEntry, name: &str) -> bool {

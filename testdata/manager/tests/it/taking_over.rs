@@ -13,14 +13,14 @@ use k8s_openapi::api::autoscaling::v1::Scale;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
 use k8s_openapi::jiff::Timestamp;
 use kbr_runtime::conditions::{self, ConditionStatus};
-use kbr_runtime::{Action, Controller, Handle, Manager, OwnedError};
+use kbr_runtime::{Action, Controller, Handle, Manager, ManagerError, OwnedError};
 use kube::api::{DeleteParams, Patch, PatchParams, PostParams};
 use kube::config::{KubeConfigOptions, Kubeconfig};
 use kube::runtime::wait::conditions::is_deleted;
 use kube::{Api, Client, Config, Resource, ResourceExt};
 use serde_json::{Value, json};
 
-use crate::support::{Running, create, manager, servers};
+use crate::support::{Running, create, manager, manager_of, servers};
 
 /// What an operator in Go is called as a field manager, and how it says so.
 #[derive(Clone, Copy)]
@@ -266,6 +266,31 @@ async fn what_go_wrote_in_a_child_and_is_not_wanted_goes_and_the_rest_stays() {
         assert!(!is_of_go(&deployment));
     }
     running.stop().await;
+}
+
+/// Of a take-over, no dry run shows what it removes.
+#[tokio::test]
+async fn a_plan_says_that_fields_of_go_that_are_not_wanted_go() {
+    let namespace = servers().namespace().await;
+    let tasks = Api::<Task>::namespaced(servers().admin(), &namespace);
+    let task = create(&tasks, "task", TaskSpec::default()).await;
+    let deployments = Api::<Deployment>::namespaced(Go::Named.client().await, &namespace);
+    let created = deployments.create(&Go::Named.params(), &of_go(&task)).await;
+    created.unwrap();
+    let mut manager = manager_of(servers().admin_config(), |flags| flags.plan = true);
+    add(&mut manager, &namespace, &["manager"]);
+
+    let error = manager.run_until_stopped().await.unwrap_err();
+
+    let ManagerError::WouldChange { summary } = error else {
+        panic!("{error}");
+    };
+    assert_eq!(
+        summary,
+        "The plan: 1 to change, 1 not known. Nothing was written."
+    );
+    let deployment = deployments.get("task").await.unwrap();
+    assert_eq!(deployment.labels()["by"], "go");
 }
 
 /// Removes the label of the operator in Go, which has the same finalizer.

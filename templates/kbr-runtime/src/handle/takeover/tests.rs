@@ -86,13 +86,7 @@ fn removed_by(
     let object = copy(5, shown, managers).to_string();
     let answer: Answer<Copy> = serde_json::from_str(&object).unwrap();
     let typed = super::shown(&answer.object.open().unwrap()).unwrap();
-    leftover(
-        &answer,
-        &typed,
-        wanted,
-        takes_over,
-        ("copy", &BTreeSet::new()),
-    )
+    answer.leftover(&typed, wanted, takes_over, "copy", &BTreeSet::new())
 }
 
 #[test]
@@ -133,13 +127,7 @@ fn a_condition_that_this_process_wrote_before_is_removed_once_it_is_left_out() {
     let answer: Answer<Copy> = serde_json::from_str(&object).unwrap();
     let typed = super::shown(&answer.object.open().unwrap()).unwrap();
     let applied = BTreeSet::from(["Old".to_owned()]);
-    let rest = leftover(
-        &answer,
-        &typed,
-        &json!({}),
-        &TakeOver::Updates,
-        ("copy", &applied),
-    );
+    let rest = answer.leftover(&typed, &json!({}), &TakeOver::Updates, "copy", &applied);
     let rest = rest.unwrap();
     assert_eq!(rest["conditions"].as_array().unwrap().len(), 1);
     assert_eq!(rest["conditions"][0]["type"], "Other");
