@@ -323,6 +323,7 @@ fn make_test_crash_tries_each_request_of_a_fresh_scaffold() {
         "429",
         "caches lag",
         "new leader",
+        "written before",
     ] {
         let line = format!("] batch_v1_cronjob: {moment}: {fault}: the same, ");
         assert!(proof.stderr.contains(&line), "{line}\n{}", proof.stderr);

@@ -45,16 +45,14 @@ impl AuditedRequest {
     /// The field manager of a write: the names of the operator and the controller, with a slash between them, if it
     /// follows the scaffold.
     pub fn field_manager(&self) -> Option<String> {
-        let mut parameters = self.url.split(['?', '&']).skip(1);
-        let manager = parameters.find_map(|parameter| parameter.strip_prefix("fieldManager="));
-        manager.map(|manager| manager.replace("%2F", "/"))
+        let (_, query) = self.url.split_once('?')?;
+        field_manager(query)
     }
 
     /// The name of the controller in the field manager.
     #[cfg(any(test, feature = "manager", feature = "development"))]
     pub(crate) fn controller(&self) -> Option<String> {
-        let manager = self.field_manager()?;
-        manager.rsplit('/').next().map(str::to_owned)
+        self.field_manager().map(controller_of)
     }
 
     fn of(event: &Value) -> Self {
@@ -85,6 +83,20 @@ impl AuditedRequest {
             user_agent: text(&event["userAgent"]).unwrap_or_default(),
         }
     }
+}
+
+/// The field manager in the query of a URL.
+pub(crate) fn field_manager(query: &str) -> Option<String> {
+    let mut parameters = query.split('&');
+    let manager = parameters.find_map(|parameter| parameter.strip_prefix("fieldManager="));
+    manager.map(|manager| manager.replace("%2F", "/"))
+}
+
+/// The name of the controller in a field manager.
+#[cfg(any(test, feature = "manager", feature = "development"))]
+pub(crate) fn controller_of(mut field_manager: String) -> String {
+    let start = field_manager.rfind('/').map_or(0, |slash| slash + 1);
+    field_manager.split_off(start)
 }
 
 /// The audit log of one environment, read a piece at a time.

@@ -20,6 +20,7 @@ mod kinds;
 mod life;
 mod moment;
 mod options;
+mod predecessor;
 mod proxy;
 mod run;
 mod stage;
@@ -88,6 +89,7 @@ pub struct Crash {
     scenarios: Vec<Scenario>,
     differs: Vec<Arc<Differs>>,
     only: String,
+    takes_over: bool,
 }
 
 struct Scenario {
@@ -110,6 +112,7 @@ impl Crash {
             scenarios: Vec::new(),
             differs: Vec::new(),
             only: String::new(),
+            takes_over: false,
         }
     }
 
@@ -126,6 +129,15 @@ impl Crash {
     #[must_use]
     pub fn only(mut self, text: &str) -> Self {
         self.only = text.to_owned();
+        self
+    }
+
+    /// Says that the controllers take over what the field manager `manager` has written
+    /// ([`Controller::takes_over`](kbr_runtime::Controller::takes_over)): then that one has written not only the status
+    /// before, but also each other object that the operator applies, each in a run of its own.
+    #[must_use]
+    pub fn takes_over(mut self) -> Self {
+        self.takes_over = true;
         self
     }
 

@@ -6,9 +6,10 @@
 use std::future::poll_fn;
 use std::io;
 use std::pin::Pin;
+use std::task::{Context, Poll};
 
 use http::{Request, Response};
-use hyper::body::{Body, Bytes, Incoming};
+use hyper::body::{Body, Bytes, Frame, Incoming, SizeHint};
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::TokioIo;
@@ -71,4 +72,40 @@ pub(super) async fn whole(mut body: Incoming) -> io::Result<Bytes> {
         }
     }
     Ok(all.into())
+}
+
+/// A body in transit.
+pub(super) enum Flow<S> {
+    /// One that was read.
+    Whole(Option<Bytes>),
+    Stream(S),
+}
+
+impl<S: Body<Data = Bytes, Error = hyper::Error> + Unpin> Body for Flow<S> {
+    type Data = Bytes;
+    type Error = hyper::Error;
+
+    fn poll_frame(
+        self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, hyper::Error>>> {
+        match self.get_mut() {
+            Self::Whole(bytes) => Poll::Ready(bytes.take().map(|bytes| Ok(Frame::data(bytes)))),
+            Self::Stream(body) => Pin::new(body).poll_frame(context),
+        }
+    }
+
+    fn is_end_stream(&self) -> bool {
+        match self {
+            Self::Whole(bytes) => bytes.as_ref().is_none_or(Bytes::is_empty),
+            Self::Stream(body) => body.is_end_stream(),
+        }
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        match self {
+            Self::Whole(bytes) => SizeHint::with_exact(bytes.as_ref().map_or(0, Bytes::len) as u64),
+            Self::Stream(body) => body.size_hint(),
+        }
+    }
 }

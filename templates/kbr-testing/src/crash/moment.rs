@@ -6,9 +6,10 @@
 use std::fmt;
 use std::time::Duration;
 
+use http::header::CONTENT_TYPE;
 use http::request::Parts;
 use http::{Method, StatusCode};
-use kbr_runtime::internal::Target;
+use kbr_runtime::internal::{Target, is_built_in};
 use serde_json::Value;
 
 /// What happens at a moment.
@@ -30,10 +31,12 @@ pub(super) enum Fault {
     CachesLag,
     /// The process takes so long to send the request that another one leads and has done its part when it arrives.
     NewLeader,
+    /// Another field manager has written the same fields with an update before, as operators in Go do.
+    WrittenBefore,
 }
 
 impl Fault {
-    pub(super) const ALL: [Self; 8] = [
+    const OF_WRITES: [Self; 8] = [
         Self::AnswerLost,
         Self::DiesBefore,
         Self::DiesAfter,
@@ -74,6 +77,9 @@ impl Fault {
             Self::NewLeader => {
                 "it was underway when another process took over, and was carried out after that one had done its part"
             }
+            Self::WrittenBefore => {
+                "just before it, the field manager `manager` wrote the same fields with an update"
+            }
         }
     }
 
@@ -101,6 +107,7 @@ impl fmt::Display for Fault {
             Self::TooManyRequests => "429",
             Self::CachesLag => "caches lag",
             Self::NewLeader => "new leader",
+            Self::WrittenBefore => "written before",
         })
     }
 }
@@ -111,15 +118,19 @@ pub(super) struct Moment {
     pub(super) what: Asked,
     /// 1 for the first such request of the run.
     pub(super) nth: usize,
+    /// Whether it applies fields that the operator takes over from whoever has written them before.
+    pub(super) takes_over: bool,
 }
 
 impl Moment {
     /// What can go wrong then.
-    pub(super) fn faults(&self) -> &'static [Fault] {
-        match self.what.is_read() {
-            true => &Fault::OF_READS,
-            false => &Fault::ALL,
-        }
+    pub(super) fn faults(&self) -> impl Iterator<Item = Fault> + use<> {
+        let faults = match self.what.is_read() {
+            true => &Fault::OF_READS[..],
+            false => &Fault::OF_WRITES,
+        };
+        let before = self.takes_over.then_some(Fault::WrittenBefore);
+        faults.iter().copied().chain(before)
     }
 }
 
@@ -152,6 +163,19 @@ impl fmt::Display for Moment {
 impl Asked {
     pub(super) fn is_read(&self) -> bool {
         ["get", "list"].contains(&self.verb)
+    }
+
+    /// Whether a request applies fields that the operator takes over: the status of a kind that is not Kubernetes' own,
+    /// and with `children` all other objects.
+    pub(super) fn takes_over(head: &Parts, children: bool) -> bool {
+        let content = head.headers.get(CONTENT_TYPE);
+        let is_apply = content.is_some_and(|it| it.as_bytes().starts_with(b"application/apply"));
+        let target = Target::of(head.uri.path()).filter(|_| is_apply);
+        target.is_some_and(|target| match target.subresource.as_deref() {
+            Some("status") => !is_built_in(&target.group),
+            Some(_) => false,
+            None => children,
+        })
     }
 
     /// What a request asks for, unless it is a watch or not about a resource. `known` returns what a name that the API
@@ -209,4 +233,4 @@ pub(super) fn made_up(start: &str) -> String {
 }
 
 #[cfg(test)]
-mod tests;
+pub(super) mod tests;

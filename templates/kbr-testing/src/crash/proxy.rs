@@ -13,7 +13,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, ready};
 use std::time::{Duration, Instant};
 
-use http::header::ACCEPT_ENCODING;
+use http::header::{ACCEPT_ENCODING, CONTENT_LENGTH};
 use http::request::Parts;
 use http::uri::PathAndQuery;
 use http::{Method, Request, Response, StatusCode, Uri};
@@ -31,10 +31,11 @@ use tokio::time::{Sleep, sleep};
 
 use super::life::{Lives, origin};
 use super::moment::{Asked, Fault, Moment, made_up};
+use super::predecessor::write_before;
 use crate::TestEnvError;
 use crate::control_plane::PAUSE;
 use crate::fault_proxy::refusal;
-use crate::http_proxy::{Error, accept, whole};
+use crate::http_proxy::{self, Error, accept, whole};
 
 /// For how long caches lag.
 const LAG: Duration = Duration::from_secs(1);
@@ -78,6 +79,9 @@ pub(super) struct Tap {
     /// The resources whose objects are in namespaces.
     pub(super) namespaced: Arc<Resources>,
     pub(super) planned: Option<(Moment, Fault)>,
+    /// Whether the controllers take over what another field manager has written in objects that they apply.
+    pub(super) takes_over: bool,
+    pub(super) admin: kube::Client,
     pub(super) lives: Lives,
     pub(super) seen: Mutex<Seen>,
 }
@@ -194,7 +198,7 @@ impl Tap {
         let path = head.uri.to_string();
         let (process, path) = origin(&path).ok_or("a request without the number of its process")?;
         head.uri = path.parse()?;
-        let body = whole(body).await?;
+        let mut body = whole(body).await?;
         if process != self.lives.number() {
             return Err("another process has taken over".into());
         }
@@ -203,10 +207,12 @@ impl Tap {
             self.disturb();
             let answer = self.send(head, body, client).await?;
             let tap = Arc::clone(self);
-            return Ok(answer.map(|body| Flow::Watch {
-                body,
-                tap,
-                pause: None,
+            return Ok(answer.map(|body| {
+                Flow::Stream(Watch {
+                    body,
+                    tap,
+                    pause: None,
+                })
             }));
         }
         let underway = Underway::begin(self);
@@ -223,6 +229,10 @@ impl Tap {
             let mut seen = self.lock();
             let until = Instant::now() + LAG;
             (seen.lag, seen.latest) = (Some(until), Some(until));
+        }
+        if fault == Some(Fault::WrittenBefore) {
+            body = write_before(&self.admin, head.uri.path(), &body).await?;
+            head.headers.remove(CONTENT_LENGTH);
         }
         let former = (fault == Some(Fault::NewLeader)).then(|| Former::hold(self));
         if former.is_some() {
@@ -286,7 +296,14 @@ impl Tap {
         };
         let count = seen.counts.entry(what.clone()).or_default();
         *count += 1;
-        let moment = Moment { what, nth: *count };
+        let nth = *count;
+        // A process takes an object over before its first apply of it.
+        let children = self.takes_over && nth == 1;
+        let moment = Moment {
+            what,
+            nth,
+            takes_over: Asked::takes_over(head, children),
+        };
         let path = head.uri.path().to_owned();
         seen.requests.push((moment.clone(), path));
         let planned = self.planned.as_ref();
@@ -396,18 +413,17 @@ impl Drop for Former<'_> {
     }
 }
 
-/// A body in transit.
-pub(super) enum Flow {
-    Whole(Option<Bytes>),
-    Watch {
-        body: Incoming,
-        tap: Arc<Tap>,
-        /// While nothing new is shown.
-        pause: Option<Pin<Box<Sleep>>>,
-    },
+type Flow = http_proxy::Flow<Watch>;
+
+/// The body of a watch in transit.
+pub(super) struct Watch {
+    body: Incoming,
+    tap: Arc<Tap>,
+    /// While nothing new is shown.
+    pause: Option<Pin<Box<Sleep>>>,
 }
 
-impl Body for Flow {
+impl Body for Watch {
     type Data = Bytes;
     type Error = hyper::Error;
 
@@ -415,36 +431,26 @@ impl Body for Flow {
         self: Pin<&mut Self>,
         context: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, hyper::Error>>> {
-        match self.get_mut() {
-            Self::Whole(bytes) => Poll::Ready(bytes.take().map(|bytes| Ok(Frame::data(bytes)))),
-            Self::Watch { body, tap, pause } => loop {
-                if let Some(waiting) = pause {
-                    ready!(waiting.as_mut().poll(context));
-                    *pause = None;
-                }
-                let left = tap
-                    .lock()
-                    .lag
-                    .map(|until| until.saturating_duration_since(Instant::now()));
-                match left.filter(|left| !left.is_zero()) {
-                    Some(left) => *pause = Some(Box::pin(sleep(left))),
-                    None => return Pin::new(body).poll_frame(context),
-                }
-            },
+        let this = self.get_mut();
+        loop {
+            if let Some(waiting) = &mut this.pause {
+                ready!(waiting.as_mut().poll(context));
+                this.pause = None;
+            }
+            let lag = this.tap.lock().lag;
+            let left = lag.map(|until| until.saturating_duration_since(Instant::now()));
+            match left.filter(|left| !left.is_zero()) {
+                Some(left) => this.pause = Some(Box::pin(sleep(left))),
+                None => return Pin::new(&mut this.body).poll_frame(context),
+            }
         }
     }
 
     fn is_end_stream(&self) -> bool {
-        match self {
-            Self::Whole(bytes) => bytes.as_ref().is_none_or(Bytes::is_empty),
-            Self::Watch { body, .. } => body.is_end_stream(),
-        }
+        self.body.is_end_stream()
     }
 
     fn size_hint(&self) -> SizeHint {
-        match self {
-            Self::Whole(bytes) => SizeHint::with_exact(bytes.as_ref().map_or(0, Bytes::len) as u64),
-            Self::Watch { body, .. } => body.size_hint(),
-        }
+        self.body.size_hint()
     }
 }

@@ -45,12 +45,11 @@ impl Undisturbed {
     pub(super) fn cases<'a>(&'a self, scenario: &'a Scenario) -> impl Iterator<Item = Case<'a>> {
         let moments = self.moments.iter();
         moments.flat_map(move |moment| {
-            let faults = moment.faults().iter();
-            faults.map(move |fault| Case {
+            moment.faults().map(move |fault| Case {
                 scenario,
                 undisturbed: self,
                 moment: moment.clone(),
-                fault: *fault,
+                fault,
             })
         })
     }
@@ -137,6 +136,8 @@ impl Crash {
             },
             namespaced: ground.kinds.namespaced(),
             planned: case.map(|case| (case.moment.clone(), case.fault)),
+            takes_over: self.takes_over,
+            admin: admin.clone(),
             lives: Lives {
                 program,
                 folder: folder.to_owned(),

@@ -4,7 +4,8 @@
 //! Unit tests.
 
 use super::created::Counts;
-use super::moment::{self, Fault, Moment};
+use super::moment::tests::moment;
+use super::moment::{self, Fault};
 use super::*;
 
 fn parse(arguments: &[&str]) -> Result<Options, String> {
@@ -64,10 +65,7 @@ fn a_sample_follows_from_its_seed() {
         name: "a".to_owned(),
     };
     let chosen = |sample, seed| {
-        let moments = (1..=10).map(|nth| Moment {
-            what: what.clone(),
-            nth,
-        });
+        let moments = (1..=10).map(|nth| moment(what.clone(), nth));
         let cases = moments.map(|moment| Case {
             scenario: &scenario,
             undisturbed: &undisturbed,
@@ -114,7 +112,7 @@ fn a_line_repeats_exactly_its_run() {
         name: "a".to_owned(),
     };
     let undisturbed = Undisturbed {
-        moments: vec![Moment { what, nth: 1 }],
+        moments: vec![moment(what, 1)],
         settled: Arc::default(),
         created: Counts::default(),
     };

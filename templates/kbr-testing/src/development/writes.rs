@@ -7,15 +7,13 @@
 //! between that and the write would be told as the operator's.
 
 use std::path::{Path, PathBuf};
-use std::pin::Pin;
 use std::sync::Arc;
-use std::task::{Context, Poll};
 
 use http::header::{ACCEPT_ENCODING, CONTENT_TYPE};
 use http::request::Parts;
 use http::uri::PathAndQuery;
 use http::{Method, Request, Response, Uri};
-use hyper::body::{Body, Bytes, Frame, Incoming, SizeHint};
+use hyper::body::{Bytes, Incoming};
 use hyper_util::client::legacy::Client;
 use hyper_util::client::legacy::connect::Connect;
 use hyper_util::rt::TokioExecutor;
@@ -23,8 +21,9 @@ use kbr_runtime::internal::{Target, differing_fields};
 use kube::client::ConfigExt;
 use serde_json::{Value, json};
 
+use crate::audit::{controller_of, field_manager};
 use crate::fault_proxy::write_kubeconfig;
-use crate::http_proxy::{Error, accept, listen, whole};
+use crate::http_proxy::{Error, Flow, accept, listen, whole};
 use crate::server::report;
 use crate::{TestEnv, TestEnvError, thread};
 
@@ -132,7 +131,7 @@ where
 struct Write {
     verb: &'static str,
     target: Target,
-    /// What follows the slash in the field manager: the name of the controller, if it follows the scaffold.
+    /// The name of the controller, if the field manager follows the scaffold.
     controller: Option<String>,
 }
 
@@ -149,20 +148,16 @@ impl Write {
             Method::DELETE => "delete",
             _ => return None,
         };
-        let parameters = head.uri.query().unwrap_or_default().split('&');
-        let mut parameters = parameters.filter_map(|it| it.split_once('='));
-        let is_dry = parameters.clone().any(|(name, _)| name == "dryRun");
+        let query = head.uri.query().unwrap_or_default();
+        let is_dry = query.split('&').any(|it| it.starts_with("dryRun="));
         let is_event = target.group.is_empty() && target.resource == "events";
         if is_dry || is_event || LEFT_OUT.contains(&&*target.group) {
             return None;
         }
-        let controller = parameters.find(|(name, _)| *name == "fieldManager");
         Some(Self {
             verb,
             target,
-            controller: controller
-                .and_then(|(_, value)| value.rsplit("%2F").next())
-                .map(str::to_owned),
+            controller: field_manager(query).map(controller_of),
         })
     }
 
@@ -232,41 +227,7 @@ fn changed(before: &Value, after: &Value) -> Vec<String> {
     lines.collect()
 }
 
-/// A body in transit.
-enum Passing {
-    /// One that was read.
-    Whole(Option<Bytes>),
-    Stream(Incoming),
-}
-
-impl Body for Passing {
-    type Data = Bytes;
-    type Error = hyper::Error;
-
-    fn poll_frame(
-        self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-    ) -> Poll<Option<Result<Frame<Bytes>, hyper::Error>>> {
-        match self.get_mut() {
-            Self::Whole(bytes) => Poll::Ready(bytes.take().map(|bytes| Ok(Frame::data(bytes)))),
-            Self::Stream(body) => Pin::new(body).poll_frame(context),
-        }
-    }
-
-    fn is_end_stream(&self) -> bool {
-        match self {
-            Self::Whole(bytes) => bytes.as_ref().is_none_or(Bytes::is_empty),
-            Self::Stream(body) => body.is_end_stream(),
-        }
-    }
-
-    fn size_hint(&self) -> SizeHint {
-        match self {
-            Self::Whole(bytes) => SizeHint::with_exact(bytes.as_ref().map_or(0, Bytes::len) as u64),
-            Self::Stream(body) => body.size_hint(),
-        }
-    }
-}
+type Passing = Flow<Incoming>;
 
 #[cfg(test)]
 mod tests;

@@ -7,6 +7,15 @@ use http::Request;
 
 use super::*;
 
+pub(in super::super) fn moment(what: Asked, nth: usize) -> Moment {
+    let takes_over = false;
+    Moment {
+        what,
+        nth,
+        takes_over,
+    }
+}
+
 fn asked(method: &str, path: &str, body: &str) -> Option<String> {
     let request = Request::builder()
         .method(method)
@@ -16,7 +25,7 @@ fn asked(method: &str, path: &str, body: &str) -> Option<String> {
     let (head, ()) = request.into_parts();
     let known = |name: &str| (name == "web-x7k2p").then(|| "web-*".to_owned());
     let what = Asked::of(&head, body.as_bytes(), known)?;
-    Some(Moment { what, nth: 1 }.to_string())
+    Some(moment(what, 1).to_string())
 }
 
 #[test]
@@ -72,10 +81,10 @@ fn a_read_has_fewer_faults() {
             resource,
             name,
         };
-        Moment { what, nth: 1 }.faults()
+        moment(what, 1).faults().collect::<Vec<_>>()
     };
     assert!(!faults("get").contains(&Fault::AnswerLost));
-    assert_eq!(faults("patch"), Fault::ALL);
+    assert_eq!(faults("patch"), Fault::OF_WRITES);
 }
 
 #[test]
@@ -93,5 +102,32 @@ fn a_later_request_of_the_same_kind_has_a_number() {
         name: "a".to_owned(),
     };
 
-    assert_eq!(Moment { what, nth: 2 }.to_string(), "create pods a (2)");
+    assert_eq!(moment(what, 2).to_string(), "create pods a (2)");
+}
+
+/// An update changes nothing in what an apply removes later, and Kubernetes' own statuses have several writers.
+#[test]
+fn fields_are_written_before_where_the_operator_takes_them_over() {
+    let faults = |content: &str, path: &str, children| {
+        let request = Request::patch(path).header(CONTENT_TYPE, content);
+        let (head, ()) = request.body(()).unwrap().into_parts();
+        let moment = Moment {
+            what: Asked::of(&head, b"", |_| None).unwrap(),
+            nth: 1,
+            takes_over: Asked::takes_over(&head, children),
+        };
+        moment.faults().any(|fault| fault == Fault::WrittenBefore)
+    };
+    let apply = "application/apply-patch+yaml";
+    let own = "/apis/example.com/v1/namespaces/a/ships/b";
+    let (status, child) = (
+        format!("{own}/status"),
+        "/apis/apps/v1/namespaces/a/deployments/b",
+    );
+
+    assert!(faults(apply, &status, false));
+    assert!(!faults(apply, child, false));
+    assert!(faults(apply, child, true));
+    assert!(!faults(apply, &format!("{child}/status"), true));
+    assert!(!faults("application/merge-patch+json", &status, true));
 }

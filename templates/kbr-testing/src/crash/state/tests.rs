@@ -169,3 +169,20 @@ fn a_new_version_alone_is_no_write_of_contents() {
     );
     assert_eq!(written(&objects(&[]), Written::Contents), ["ConfigMap map"]);
 }
+
+/// What has written the same before still owns it.
+#[test]
+fn a_predecessor_in_the_managed_fields_does_not_differ() {
+    let expected = objects(&[job("a"), map("a", 1, "x")]).comparable("a", &[]);
+    let mut with = map("a", 1, "x");
+    let writers = with["metadata"]["managedFields"].as_array_mut().unwrap();
+    writers.push(json!({ "manager": PREDECESSOR, "operation": "Update", "fieldsV1": {} }));
+    assert_eq!(
+        objects(&[job("a"), with.clone()]).comparable("a", &[]),
+        expected
+    );
+
+    let writers = with["metadata"]["managedFields"].as_array_mut().unwrap();
+    writers.push(json!({ "manager": "kubectl", "operation": "Update" }));
+    assert_ne!(objects(&[job("a"), with]).comparable("a", &[]), expected);
+}
