@@ -24,7 +24,8 @@ impl TestEnv {
     ///
     /// # Panics
     ///
-    /// When the file cannot be read, has several documents but none of that kind, or does not match the type.
+    /// When the file cannot be read, has several documents but none of that kind, or does not match the type. A file for
+    /// a [`DynamicObject`](kube::api::DynamicObject) must have one document.
     #[must_use]
     pub fn read<K: DeserializeOwned>(&self, path: impl AsRef<Path>) -> K {
         read(self.project.join(path))
@@ -90,6 +91,12 @@ fn split_text<K: DeserializeOwned>(text: &str) -> Result<(K, Vec<Value>), String
         return Ok((object, Vec::new()));
     }
     let wanted = type_name::<K>().rsplit("::").next().unwrap_or_default();
+    if wanted == "DynamicObject" {
+        return Err(format!(
+            "it has {} documents, and a `DynamicObject` may be any of them: read the type of the object, or give the object a file of its own",
+            documents.len()
+        ));
+    }
     let kinds = documents.iter().map(|document| document["kind"].as_str());
     let kinds: Vec<_> = kinds.map(Option::unwrap_or_default).collect();
     let Some(index) = kinds.iter().position(|kind| *kind == wanted) else {

@@ -38,3 +38,13 @@ fn a_file_without_an_object_of_the_type_says_what_it_has() {
     let error = named(&format!("{SECRET}---\n{wrong}")).unwrap_err();
     assert!(error.starts_with("ConfigMap: invalid type"), "{error}");
 }
+
+#[test]
+fn a_type_that_has_no_kind_needs_a_file_of_its_own() {
+    let dynamic = split_text::<kube::api::DynamicObject>;
+    assert!(dynamic(MAP).is_ok());
+    let message = "it has 2 documents, and a `DynamicObject` may be any of them: read the type of the object, or give \
+                   the object a file of its own";
+    let both = dynamic(&format!("{SECRET}---\n{MAP}"));
+    assert_eq!(both.map(drop), Err(message.to_owned()));
+}
