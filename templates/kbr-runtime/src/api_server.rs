@@ -17,13 +17,15 @@ mod body;
 use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::error::Error as StdError;
+use std::future::poll_fn;
 use std::mem;
 #[cfg(feature = "plan")]
 use std::sync::OnceLock;
 use std::sync::{Arc, Mutex, MutexGuard};
-use std::task::{Context, Poll};
+use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
+use futures::FutureExt;
 use futures::future::BoxFuture;
 use http::header::{CONTENT_TYPE, DATE, UPGRADE};
 use http::{HeaderMap, Request, Response, StatusCode};
@@ -33,13 +35,11 @@ use kube::client::{AuthError, Body, ClientBuilder, DynBody};
 use kube::{Client, Config};
 use tokio::runtime::Handle;
 use tokio::sync::watch;
-use tokio::task::JoinSet;
 use tokio::time::{Instant, sleep, sleep_until, timeout};
 use tokio_util::sync::CancellationToken;
 use tower::layer::layer_fn;
 use tower::util::BoxService;
 use tower::{BoxError, Service};
-use tracing::instrument::WithSubscriber;
 
 use crate::chain::chain;
 use crate::client::{ask_readiness, parameter};
@@ -471,17 +471,24 @@ impl Service<Request<Body>> for Requests {
         let (sent, kind) = (Instant::now(), Kind::of(&request));
         let time = kind.time_to_answer(server.0.deadline);
         let method = metrics::method(request.method());
-        // Nothing happens between the check and the call.
-        let answer = server.pass().map(|()| self.connections.call(request));
+        // Nothing happens between the check and the call. The request is sent from here: on the caller's thread, it would
+        // first be woken for that.
+        let answer = server.pass().map(|()| {
+            let mut answer = self.connections.call(request);
+            let first = answer.poll_unpin(&mut Context::from_waker(Waker::noop()));
+            (answer, first)
+        });
         let threads = self.threads.clone();
         Box::pin(async move {
-            // Dropped, it is aborted.
-            let mut task = JoinSet::new();
-            task.spawn_on(answer?.with_current_subscriber(), &threads);
-            let answered = async {
-                let answer = task.join_next().await;
-                answer.unwrap_or_else(|| Ok(Err("no request was sent".into())))?
-            };
+            let (mut answer, mut first) = answer?;
+            // In the context of these threads, so that the connection is opened and served there.
+            let answered = poll_fn(|context| {
+                let _entered = threads.enter();
+                match mem::replace(&mut first, Poll::Pending) {
+                    Poll::Pending => answer.poll_unpin(context),
+                    answer => answer,
+                }
+            });
             let answer = tokio::select! {
                 biased;
                 answer = answered => {

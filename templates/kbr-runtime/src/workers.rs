@@ -3,8 +3,9 @@
 
 //! The workers of a controller: each reconcile is a task of its own, so several run at once on several cores.
 //!
-//! In a manager they run on threads of their own. One more than there are workers: a reconcile that computes
-//! or blocks its thread then delays no watch, no request and no other reconcile.
+//! In a manager they run on threads of their own, as many as there are workers: a reconcile that computes or blocks
+//! its thread then delays no watch, no request and no other reconcile. A thread more would cost CPU time: tokio wakes
+//! an idle one to look for work whenever another has found some.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -77,7 +78,7 @@ impl Threads {
     pub(crate) fn start(workers: usize) -> Result<Self, ManagerError> {
         const NAME: &str = "reconcile";
         let threads = runtime::Builder::new_multi_thread()
-            .worker_threads(workers.saturating_add(1).min(MOST_THREADS))
+            .worker_threads(workers.clamp(1, MOST_THREADS))
             .thread_name(NAME)
             .enable_all()
             .build();

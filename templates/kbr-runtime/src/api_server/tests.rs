@@ -340,6 +340,24 @@ async fn a_thread_that_is_blocked_holds_no_connection() {
     reconciles.shutdown_background();
 }
 
+/// Waking its caller, on another thread, costs more CPU time than sending it.
+#[tokio::test]
+async fn a_request_is_sent_before_its_caller_is_woken() {
+    let (address, requests) = serve(|_, _| Some(OK));
+    let client = of(address).client().unwrap();
+    ask(&client).await.unwrap();
+    let mut second = std::pin::pin!(ask(&client));
+    assert!(second.as_mut().now_or_never().is_none());
+
+    let start = Instant::now();
+    while requests.load(Ordering::SeqCst) < 2 && start.elapsed() < DEADLINE {
+        sleep(Duration::from_millis(1)).await;
+    }
+
+    assert_eq!(requests.load(Ordering::SeqCst), 2);
+    assert_eq!(second.await.unwrap(), "ok");
+}
+
 /// After an interruption, a watch may begin on a connection that has gone silent.
 #[test]
 fn a_watch_waits_less_for_its_beginning_than_a_write_for_its_webhooks() {

@@ -149,3 +149,11 @@ async fn a_reconcile_that_blocks_its_thread_delays_no_shutdown() {
 
     assert!(start.elapsed() < Duration::from_secs(10));
 }
+
+#[test]
+fn there_is_a_thread_for_each_worker() {
+    for (workers, count) in [(0, 1), (1, 1), (3, 3), (usize::MAX, MOST_THREADS)] {
+        let threads = Threads::start(workers).unwrap();
+        assert_eq!(threads.handle().metrics().num_workers(), count);
+    }
+}
