@@ -19,14 +19,14 @@ use kube::api::{Patch, PatchParams, PostParams};
 use kube::runtime::events::{Event, EventType};
 use kube::{Api, Client};
 use prometheus_client::metrics::counter::Counter;
-use serde_json::{json, to_value};
+use serde_json::json;
 use tokio::sync::mpsc;
 use tokio::time::{Instant, timeout};
 use tokio_util::sync::CancellationToken;
 
 use crate::api_server::ApiServer;
 use crate::chain::chain;
-use crate::reading::hash_of;
+use crate::reading::hash_of_text;
 
 /// How many events wait to be published.
 const WAITING: usize = 4096;
@@ -169,7 +169,8 @@ impl Publisher {
             .event_time
             .take()
             .unwrap_or_else(|| MicroTime(Timestamp::now()));
-        let hash = hash_of(&to_value(&event).map_err(kube::Error::SerdeError)?);
+        let text = serde_json::to_string(&event).map_err(kube::Error::SerdeError)?;
+        let hash = hash_of_text(&text);
         let last = Instant::now();
         self.forget_old(last);
         let first = self.published.get_mut(&hash);

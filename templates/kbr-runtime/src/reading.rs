@@ -81,8 +81,13 @@ pub(crate) fn write_value<T: Serialize>(object: &T) -> serde_json::Result<Value>
 
 /// The hash of a JSON value. It is the same only within one process.
 pub(crate) fn hash_of(value: &Value) -> u64 {
+    hash_of_text(&value.to_string())
+}
+
+/// The hash of a text. It is the same only within one process.
+pub(crate) fn hash_of_text(text: &str) -> u64 {
     let mut hasher = DefaultHasher::new();
-    value.to_string().hash(&mut hasher);
+    text.hash(&mut hasher);
     hasher.finish()
 }
 

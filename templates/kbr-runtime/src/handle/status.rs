@@ -87,11 +87,11 @@ impl<K: Cached + Serialize> Handle<K> {
             conditions: types(&wanted).map(str::to_owned).collect(),
         };
         lock(&self.hand.statuses).insert(uid, noted);
-        let fields = diff::fields(
-            &json!({ "status": shown }),
-            &json!({ "status": wanted }),
-            false,
-        );
+        let [shown, wanted] = [shown, wanted].map(|status| {
+            let fields = [("status".to_owned(), status)];
+            Value::Object(fields.into_iter().collect())
+        });
+        let fields = diff::fields(&shown, &wanted, false);
         tracing::info!(fields = paths(&fields), "status written");
         Ok(true)
     }

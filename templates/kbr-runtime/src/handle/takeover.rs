@@ -160,6 +160,9 @@ impl<K: Cached + Serialize> Handle<K> {
             TakeOver::Updates if is_built_in(&K::group(self.hand.cache.kind())) => &nobody,
             takes_over => takes_over,
         };
+        // There is seldom anything, and looking for it is not cheap.
+        let is_taken = |it: &ManagedFieldsEntry| takes_over.covers(it) && status_of(it).is_some();
+        answer.managers.iter().find(|it| is_taken(it))?;
         // A field that the type does not have may be somebody else's.
         let typed = answer.object.open().ok()?;
         let typed = shown(&typed).ok()?;
@@ -249,6 +252,44 @@ pub fn is_built_in(group: &str) -> bool {
     !group.contains('.') || is_of("k8s.io") || is_of("kubernetes.io")
 }
 
+/// `ours` is the field manager of the controller, with the types of the conditions that it has applied before.
+fn leftover<K>(
+    answer: &Answer<K>,
+    typed: &Value,
+    wanted: &Value,
+    takes_over: &TakeOver,
+    (ours, applied): (&str, &BTreeSet<String>),
+) -> Option<Value> {
+    let (own, others): (Vec<_>, Vec<_>) = answer
+        .managers
+        .iter()
+        .partition(|it| is_applied_by(it, ours));
+    let own: Vec<_> = own.into_iter().filter_map(status_of).collect();
+    let (taken, kept): (Vec<_>, Vec<_>) = others.into_iter().partition(|it| takes_over.covers(it));
+    let kept = kept
+        .into_iter()
+        .filter(|it| it.operation.as_deref() == Some("Apply"));
+    let kept: Vec<_> = kept.filter_map(status_of).collect();
+    let mut wanted = wanted.clone();
+    keep_conditions(&mut wanted, &answer.status, &own, applied);
+    let mut rest = answer.status.clone();
+    for theirs in taken.into_iter().filter_map(status_of) {
+        let place = Place {
+            theirs,
+            kept: kept.clone(),
+            typed,
+            wanted: &wanted,
+        };
+        place.strip(&mut rest);
+    }
+    removal(&answer.status, &rest)
+}
+
+/// The fields of the status in an entry.
+fn status_of(entry: &ManagedFieldsEntry) -> Option<&Value> {
+    entry.fields_v1.as_ref()?.0.get("f:status")
+}
+
 fn is_applied_by(entry: &ManagedFieldsEntry, name: &str) -> bool {
     entry.operation.as_deref() == Some("Apply") && entry.manager.as_deref() == Some(name)
 }
@@ -270,7 +311,7 @@ fn add_fields(own: &mut Value, theirs: &Value) {
 
 /// Adds to `wanted` the conditions of types that the controller neither wants nor has applied, according to its fields
 /// or to what this process has written `before`.
-fn keep_conditions(wanted: &mut Value, shown: &Value, own: &[Value], before: &BTreeSet<String>) {
+fn keep_conditions(wanted: &mut Value, shown: &Value, own: &[&Value], before: &BTreeSet<String>) {
     let Some(shown) = shown["conditions"].as_array() else {
         return;
     };
