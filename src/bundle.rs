@@ -10,6 +10,8 @@ mod error;
 mod owned;
 mod permissions;
 mod service_version;
+#[cfg(test)]
+pub mod tests;
 mod webhooks;
 
 use std::collections::BTreeMap;
@@ -18,7 +20,8 @@ use serde_json::Value;
 
 pub use error::BundleError;
 
-use crate::kustomize::{Build, OPTIONAL, Object, mark, samples};
+use crate::error::quoted;
+use crate::kustomize::{Build, OPTIONAL, Object, mark, metrics, samples};
 use crate::layout;
 use crate::manifests::crd::size::{CONFIG_MAP, compressed_files};
 use crate::manifests::json::text_of;
@@ -53,6 +56,9 @@ const INSTALLED: [&str; 14] = [
     "ServiceMonitor",
 ];
 
+/// The API group of admission policies and their bindings; [`webhooks`] takes out its other kinds.
+const POLICIES: &str = "admissionregistration.k8s.io";
+
 /// What is asked for on the command line.
 #[derive(Debug, Default)]
 pub struct Release<'a> {
@@ -84,9 +90,12 @@ pub fn files(project: &Project, tree: &Tree, release: &Release<'_>) -> Result<Ma
     let leases = taken(&mut all, |it| {
         it.kind() == "Lease" && it.name == objects::LEASE
     });
-    let manager = Manager::take(&mut all, project)?;
+    warnings.extend(metrics(&mut all)?);
+    let manager = Manager::take(&mut all)?;
     let permissions = permissions::take(&mut all, &manager.accounts(), !leases.is_empty())?;
     let webhooks = webhooks::take(&mut all, &manager, name)?;
+    let policies = taken(&mut all, |it| it.group() == POLICIES);
+    warnings.extend(without(&policies));
     let modes = webhooks::install_modes(project, &webhooks)?;
     let secrets = deployment::secrets(&certificates);
     if deployment::measure(&mut all, &secrets) {
@@ -116,7 +125,7 @@ pub fn files(project: &Project, tree: &Tree, release: &Release<'_>) -> Result<Ma
     let crds = all.iter().filter(is_crd).map(|it| it.value.clone());
     let crds: Vec<Value> = crds.collect();
     let owned = owned::all(&crds);
-    let examples = samples(tree, &crds);
+    let examples = samples(tree, &crds)?;
     warnings.extend(without_sample(&owned, &examples));
     let base = tree.text(layout::BUNDLE_BASE);
     let new_base = base.is_none().then(|| service_version::base(name));
@@ -143,6 +152,18 @@ pub fn files(project: &Project, tree: &Tree, release: &Release<'_>) -> Result<Ma
         files,
         base: new_base,
         warnings,
+    })
+}
+
+/// A warning about admission policies, which OLM does not install.
+fn without(policies: &[Object]) -> Option<String> {
+    let mut files: Vec<&str> = policies.iter().map(|it| &*it.file).collect();
+    files.dedup();
+    (!files.is_empty()).then(|| {
+        format!(
+            "OLM installs no admission policies: the bundle leaves out {}, which whoever installs it must apply",
+            quoted(&files)
+        )
     })
 }
 

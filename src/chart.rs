@@ -8,16 +8,19 @@ mod about;
 mod convert;
 mod error;
 mod manager;
+#[cfg(test)]
+mod tests;
 mod text;
 mod values;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 pub use error::ChartError;
 
-use crate::kustomize::Build;
+use crate::kustomize::{Build, Object, metrics};
 use crate::layout;
 use crate::manifests::crd::size::{SECRET, release};
+use crate::manifests::json::text_of;
 use crate::project::Project;
 use crate::templates::CHART;
 use crate::tree::Tree;
@@ -25,10 +28,24 @@ use crate::tree::Tree;
 /// In the templates of the chart that are the same for every project, where the project's name belongs.
 const PROJECT: &str = "PROJECT";
 
-/// Path and text of each file of the chart.
-pub fn files(project: &Project, tree: &Tree) -> Result<BTreeMap<String, String>, ChartError> {
+/// A chart.
+#[derive(Debug)]
+pub struct Made {
+    /// Path and text of each file.
+    pub files: BTreeMap<String, String>,
+    pub warnings: Vec<String>,
+}
+
+pub fn files(project: &Project, tree: &Tree) -> Result<Made, ChartError> {
     let name = project.project_name.as_str();
     let mut build = Build::of(project, tree)?;
+    if let Some(object) = own_kind(&build.objects) {
+        return Err(ChartError::OwnKind {
+            path: object.file.clone(),
+            kind: object.kind().to_owned(),
+        });
+    }
+    let warnings = metrics(&mut build.objects)?;
     let settings = manager::convert(&mut build.objects, name)?;
     let converted = convert::templates(build.objects, name);
     let manifest: Vec<(String, String)> = converted.files.into_iter().collect();
@@ -40,7 +57,7 @@ pub fn files(project: &Project, tree: &Tree) -> Result<BTreeMap<String, String>,
         });
     }
     let values = values::all(&settings, &converted.used, &build.enabled);
-    let about = about::chart(project, tree, &settings);
+    let about = about::chart(project, tree, &settings)?;
     let of_kbr = CHART.map(|(path, text)| (path.to_owned(), text.replace(PROJECT, name)));
     let made = [
         ("Chart.yaml", about),
@@ -49,7 +66,26 @@ pub fn files(project: &Project, tree: &Tree) -> Result<BTreeMap<String, String>,
     ];
     let made = made.map(|(path, text)| (path.to_owned(), text));
     let files = manifest.into_iter().chain(of_kbr).chain(made);
-    Ok(files
-        .map(|(path, text)| (format!("{}{path}", layout::CHART), text))
-        .collect())
+    let files = files.map(|(path, text)| (format!("{}{path}", layout::CHART), text));
+    Ok(Made {
+        files: files.collect(),
+        warnings,
+    })
+}
+
+/// An object of a kind whose CRD is an object too: Helm refuses kinds that the API server does not know yet.
+fn own_kind(objects: &[Object]) -> Option<&Object> {
+    let crds = objects
+        .iter()
+        .filter(|it| it.kind() == "CustomResourceDefinition");
+    let kinds: BTreeSet<(&str, &str)> = crds
+        .map(|crd| {
+            (
+                text_of(&crd.value, "/spec/group"),
+                text_of(&crd.value, "/spec/names/kind"),
+            )
+        })
+        .collect();
+    let mut objects = objects.iter();
+    objects.find(|object| kinds.contains(&(object.group(), object.kind())))
 }

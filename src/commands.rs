@@ -248,7 +248,7 @@ fn docs(color: Color, run: &Run) -> Result<()> {
     let Some(compiled) = Compiled::of(project, tree, "kbr docs", color, run)? else {
         return Ok(());
     };
-    let mut wanted = docs::plan(&compiled.types, &compiled.tree);
+    let mut wanted = docs::plan(&compiled.types, &compiled.tree)?;
     wanted.warnings.extend(compiled.warning);
     run.end(&compiled.tree, wanted)
 }

@@ -7,6 +7,7 @@
 mod crds;
 mod disk;
 mod folder;
+mod kustomizations;
 mod lines;
 mod markers;
 mod names;
@@ -19,6 +20,8 @@ use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::LazyLock;
 
 pub use folder::folder;
+pub use kustomizations::golden;
+pub use plans::{Files, tree};
 use random::Random;
 
 /// Fragments of texts.

@@ -8,14 +8,19 @@
 
 mod build;
 mod config_map;
+mod entries;
 mod error;
 mod json_patch;
+mod manager;
 pub mod mark;
 mod references;
 mod replacement;
 mod samples;
+#[cfg(test)]
+mod tests;
 
-pub use build::{Build, OPTIONAL, Object, documents};
+pub use build::{Build, OPTIONAL, Object};
 pub use error::KustomizeError;
-pub use replacement::{CONTAINERS, items, split_image};
-pub use samples::{lenient, samples};
+pub use manager::{container, manager, metrics};
+pub use replacement::{containers, items, split_image};
+pub use samples::{objects, samples};

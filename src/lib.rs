@@ -63,7 +63,8 @@
 //! [`manifests::rbac`] sorts and merges the roles, [`manifests::webhook`] builds the webhook configurations, and
 //! [`manifests::certificates`] the roles of a manager that makes the certificates of its webhooks itself. If the
 //! operator watches only certain namespaces, its Deployment lists them and [`manifests::watched`] reads the list:
-//! each of them gets the roles. [`yaml`] is the only writer of YAML.
+//! each of them gets the roles. [`yaml`] is the only writer of YAML, and the only reader of
+//! files with several documents.
 //!
 //! The CRD that was generated last shows the stored version until `storage` in PROJECT moves. From then on PROJECT
 //! remembers that version, [`manifests::migration`] explains how to migrate its objects, and the version stays until

@@ -1,9 +1,13 @@
-//! The only YAML writer in kbr.
+//! The only YAML writer in kbr, and with [`stream`] the only reader of files with several documents.
 //!
 //! serde-saphyr quotes strings that a YAML 1.1 reader such as kubectl's would take for a boolean or
 //! a number (`on`, `n`, `1_000`); the serde_yaml family does not, and is used only for reading.
 
+mod stream;
+
 use serde::Serialize;
+
+pub use stream::{Problem, YamlError, documents, read};
 
 /// `value` as one YAML document that ends in a newline.
 ///

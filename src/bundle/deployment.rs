@@ -7,12 +7,9 @@ use std::collections::BTreeSet;
 
 use serde_json::{Value, json};
 
-use super::error::BundleError;
 use super::taken;
-use crate::kustomize::{CONTAINERS, KustomizeError, Object, items};
+use crate::kustomize::{KustomizeError, Object, container, containers, items, manager};
 use crate::manifests::json::{list_of, text_of};
-use crate::names::objects;
-use crate::project::Project;
 
 /// Where OLM mounts the certificate, as `tls.crt` and `tls.key`.
 const CERTIFICATES: &str = "/tmp/k8s-webhook-server/serving-certs";
@@ -42,6 +39,8 @@ const NAMESPACES: [&str; 2] = [
 pub struct Manager {
     /// The name of the Deployment with the manager.
     pub name: String,
+    /// Its index.
+    at: usize,
     all: Vec<Object>,
 }
 
@@ -55,18 +54,11 @@ pub struct Deployments {
 
 impl Manager {
     /// Takes out the Deployments.
-    pub fn take(all: &mut Vec<Object>, project: &Project) -> Result<Self, BundleError> {
-        let name = objects::deployed(project.project_name.as_str(), objects::MANAGER);
-        let all = taken(all, |object| object.kind() == "Deployment");
-        let is_there = all.iter().any(|it| {
-            let containers = it.value.pointer(CONTAINERS).and_then(Value::as_array);
-            let mut containers = containers.into_iter().flatten();
-            it.value["metadata"]["name"] == *name && containers.any(is_manager)
-        });
-        match is_there {
-            true => Ok(Self { name, all }),
-            false => Err(KustomizeError::NoManager.into()),
-        }
+    pub fn take(all: &mut Vec<Object>) -> Result<Self, KustomizeError> {
+        let mut all = taken(all, |object| object.kind() == "Deployment");
+        let at = manager(&mut all)?;
+        let name = text_of(&all[at].value, "/metadata/name").to_owned();
+        Ok(Self { name, at, all })
     }
 
     /// The ServiceAccounts of the Deployments.
@@ -90,13 +82,10 @@ impl Manager {
             image: String::new(),
             all: Vec::new(),
         };
-        for mut object in self.all {
+        for (at, mut object) in self.all.into_iter().enumerate() {
             let deployment = &mut object.value;
             let paths = unmount(deployment, secrets);
-            let containers = deployment.pointer_mut(CONTAINERS);
-            let containers = containers.and_then(Value::as_array_mut);
-            let managers = containers.into_iter().flatten().filter(|it| is_manager(it));
-            for manager in managers {
+            if let Some(manager) = container(deployment).filter(|_| at == self.at) {
                 if let Some(image) = image {
                     manager["image"] = image.into();
                 }
@@ -114,10 +103,6 @@ impl Manager {
         }
         deployments
     }
-}
-
-pub fn is_manager(container: &Value) -> bool {
-    container["name"] == "manager"
 }
 
 /// The Secrets that cert-manager makes for these certificates.
@@ -156,7 +141,7 @@ fn unmount(deployment: &mut Value, secrets: &BTreeSet<String>) -> BTreeSet<Strin
     let gone: BTreeSet<String> = gone.map(|it| text_of(it, "name").to_owned()).collect();
     retain(pod, "volumes", |volume| !is_gone(volume));
     let mut paths = BTreeSet::new();
-    for container in items(pod, "containers") {
+    for container in containers(deployment) {
         retain(container, "volumeMounts", |mount| {
             let is_gone = gone.contains(text_of(mount, "name"));
             if is_gone {

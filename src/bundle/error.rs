@@ -5,12 +5,16 @@ use thiserror::Error;
 
 use crate::kustomize::KustomizeError;
 use crate::names::NameError;
+use crate::yaml::YamlError;
 
 #[derive(Debug, Error, Diagnostic)]
 pub enum BundleError {
     #[error(transparent)]
     #[diagnostic(transparent)]
     Kustomize(#[from] KustomizeError),
+    #[error(transparent)]
+    #[diagnostic(transparent)]
+    Yaml(#[from] YamlError),
     #[error("`{path}`: {}", .source.reason)]
     #[diagnostic(code("bundle-version"))]
     #[diagnostic(help("{}, or type `kbr bundle --version VERSION`", .source.remedy))]

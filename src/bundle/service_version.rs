@@ -3,14 +3,13 @@
 use serde_json::{Map, Value, json};
 
 use super::PROJECT;
-use super::deployment::{Deployments, is_manager};
+use super::deployment::Deployments;
 use super::error::BundleError;
 use super::permissions::Permissions;
 use crate::cargo_toml::Manifest;
-use crate::kustomize::documents;
 use crate::layout;
 use crate::manifests::json::{list_of, text_of};
-use crate::names::BundleVersion;
+use crate::names::{BundleVersion, objects};
 use crate::project::Project;
 use crate::templates::BUNDLE_BASE;
 use crate::tree::Tree;
@@ -47,9 +46,9 @@ impl Existing {
             source,
         })?;
         let deployments = list_of(&document, "/spec/install/spec/deployments").iter();
-        let mut containers =
-            deployments.flat_map(|it| list_of(it, "/spec/template/spec/containers"));
-        let manager = containers.find(|it| is_manager(it));
+        let own = deployments.filter(|it| it["label"][objects::MANAGER_LABEL] == objects::MANAGER);
+        let mut containers = own.flat_map(|it| list_of(it, "/spec/template/spec/containers"));
+        let manager = containers.find(|it| it["name"] == objects::MANAGER_CONTAINER);
         let image = manager.and_then(|it| it["image"].as_str());
         Ok(Self {
             version: Some(version),
@@ -89,10 +88,7 @@ pub fn read(text: &str, path: &str) -> Result<Value, BundleError> {
         path: path.to_owned(),
         reason: reason.to_owned(),
     };
-    let documents = documents(path, text).map_err(|error| match error {
-        crate::kustomize::KustomizeError::Unreadable { reason, .. } => unreadable(&reason),
-        other => other.into(),
-    })?;
+    let documents = yaml::read(path, text)?;
     let [document] = &documents[..] else {
         return Err(unreadable("it is not one document"));
     };

@@ -4,17 +4,17 @@ use serde_json::{Map, Value, json};
 
 use super::manager::Settings;
 use crate::cargo_toml::Manifest;
-use crate::kustomize::{lenient, samples};
+use crate::kustomize::{objects, samples};
 use crate::layout;
 use crate::manifests::json::{list_of, text_of};
 use crate::project::{License, Project};
 use crate::tree::Tree;
-use crate::yaml;
+use crate::yaml::{self, YamlError};
 
 /// Version of the chart if `Cargo.toml` has none.
 const FIRST: &str = "0.1.0";
 
-pub fn chart(project: &Project, tree: &Tree, settings: &Settings) -> String {
+pub fn chart(project: &Project, tree: &Tree, settings: &Settings) -> Result<String, YamlError> {
     let name = project.project_name.as_str();
     let manifest = tree.text(layout::MANIFEST);
     let manifest: Option<Manifest> = manifest.and_then(|text| text.parse().ok());
@@ -37,16 +37,18 @@ pub fn chart(project: &Project, tree: &Tree, settings: &Settings) -> String {
     if let Some(owner) = &project.owner {
         chart["maintainers"] = json!([{ "name": owner.to_string() }]);
     }
-    chart["annotations"] = annotations(project, tree, settings).into();
-    yaml::write(&chart)
+    chart["annotations"] = annotations(project, tree, settings)?.into();
+    Ok(yaml::write(&chart))
 }
 
-fn annotations(project: &Project, tree: &Tree, settings: &Settings) -> Map<String, Value> {
-    let crds = tree.files();
-    let crds = crds.filter(|(path, _)| path.starts_with(layout::CRD_BASES));
-    let crds: Vec<Value> = crds.flat_map(|(_, text)| lenient(text)).collect();
+fn annotations(
+    project: &Project,
+    tree: &Tree,
+    settings: &Settings,
+) -> Result<Map<String, Value>, YamlError> {
+    let crds = objects(tree, layout::CRD_BASES)?;
     let described: Vec<Value> = crds.iter().flat_map(described).collect();
-    let examples = samples(tree, &crds);
+    let examples = samples(tree, &crds)?;
     let image = match settings.tag.as_str() {
         "" => settings.repository.clone(),
         tag => format!("{}:{tag}", settings.repository),
@@ -62,8 +64,8 @@ fn annotations(project: &Project, tree: &Tree, settings: &Settings) -> Map<Strin
         ("operator", Some("true".to_owned())),
     ];
     let all = all.into_iter();
-    all.filter_map(|(key, text)| Some((format!("artifacthub.io/{key}"), text?.into())))
-        .collect()
+    let all = all.filter_map(|(key, text)| Some((format!("artifacthub.io/{key}"), text?.into())));
+    Ok(all.collect())
 }
 
 /// What Artifact Hub shows of each served version of a CRD.

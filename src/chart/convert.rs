@@ -61,7 +61,7 @@ fn path(file: &str) -> String {
 /// The values on which an object depends.
 fn values_of(object: &Object) -> Vec<&'static str> {
     let is_for_metrics = object.name.starts_with("metrics-")
-        || [objects::METRICS_SERVICE, "allow-metrics-traffic"].contains(&object.name.as_str());
+        || [objects::METRICS_SERVICE, objects::METRICS_POLICY].contains(&object.name.as_str());
     let own = match (object.group(), object.kind()) {
         (_, "CustomResourceDefinition") => Some(values::CRDS),
         ("cert-manager.io", _) => Some(values::CERT_MANAGER),

@@ -4,12 +4,24 @@ use miette::Diagnostic;
 use thiserror::Error;
 
 use crate::kustomize::KustomizeError;
+use crate::yaml::YamlError;
 
 #[derive(Debug, Error, Diagnostic)]
 pub enum ChartError {
     #[error(transparent)]
     #[diagnostic(transparent)]
     Kustomize(#[from] KustomizeError),
+    #[error(transparent)]
+    #[diagnostic(transparent)]
+    Yaml(#[from] YamlError),
+    #[error(
+        "`{path}` has an object of the kind `{kind}`, whose CRD is in the chart, and Helm cannot install both at once"
+    )]
+    #[diagnostic(code("chart-own-kind"))]
+    #[diagnostic(help(
+        "take the file out of the `resources` of `config/default`: whoever installs the chart creates such objects later"
+    ))]
+    OwnKind { path: String, kind: String },
     #[error(
         "a Helm release of this chart takes {size} bytes, and Helm keeps it in a Secret of at most {limit}"
     )]

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::text::{self, INDENT};
 use super::values::METRICS;
-use crate::kustomize::{CONTAINERS, KustomizeError, Object, items, split_image};
+use crate::kustomize::{KustomizeError, Object, container, items, manager, split_image};
 use crate::manifests::json::text_of;
 use crate::names::objects;
 
@@ -25,17 +25,15 @@ pub struct Settings {
 
 /// Makes what values change in the objects read them, and returns what was there.
 pub fn convert(objects: &mut [Object], project: &str) -> Result<Settings, KustomizeError> {
-    let account = find(objects, "ServiceAccount").map(|object| &mut object.value["metadata"]);
-    let account_annotations = account.map(|metadata| {
+    let mut accounts = objects.iter_mut();
+    let account = accounts.find(|it| it.kind() == "ServiceAccount" && it.name == objects::MANAGER);
+    let account_annotations = account.map(|account| {
+        let metadata = &mut account.value["metadata"];
         let entry = with("serviceAccount.annotations", "annotations");
         exchanged(metadata, "annotations", json!({}), entry)
     });
-    let deployment = find(objects, "Deployment").ok_or(KustomizeError::NoManager)?;
-    let deployment = &mut deployment.value;
-    let pod = deployment.pointer("/spec/template/spec");
-    if !pod.is_some_and(Value::is_object) {
-        return Err(KustomizeError::NoManager);
-    }
+    let at = manager(objects)?;
+    let deployment = &mut objects[at].value;
     let inline = |key: &str, value| (key.to_owned(), text::inline(value));
     let entry = inline("replicas", "{{ .Values.replicas }}");
     let replicas = exchanged(&mut deployment["spec"], "replicas", json!(1), entry);
@@ -48,13 +46,7 @@ pub fn convert(objects: &mut [Object], project: &str) -> Result<Settings, Kustom
     let node_selector = pod_setting("nodeSelector", json!({}));
     let tolerations = pod_setting("tolerations", json!([]));
 
-    let containers = deployment.pointer_mut(CONTAINERS);
-    let mut containers = containers
-        .and_then(Value::as_array_mut)
-        .into_iter()
-        .flatten();
-    let manager = containers.find(|it| it["name"] == "manager");
-    let manager = manager.ok_or(KustomizeError::NoManager)?;
+    let manager = container(deployment).ok_or(KustomizeError::Manager { found: 0 })?;
     let image = text_of(manager, "image").to_owned();
     let (repository, tag) = split_image(&image);
     manager["image"] = text::inline(&format!("{{{{ include \"{project}.image\" . | quote }}}}"));
@@ -92,12 +84,6 @@ pub fn convert(objects: &mut [Object], project: &str) -> Result<Settings, Kustom
         affinity,
         account_annotations: account_annotations.unwrap_or_else(|| json!({})),
     })
-}
-
-/// The operator's own object of a kind.
-fn find<'a>(objects: &'a mut [Object], kind: &str) -> Option<&'a mut Object> {
-    let mut objects = objects.iter_mut();
-    objects.find(|it| it.kind() == kind && it.name == objects::MANAGER)
 }
 
 /// Puts another entry in the place of a key, or at the end, and returns the value of the key, if it has one.

@@ -17,13 +17,15 @@ pub const CHART: Package = Package {
 
 pub fn plan(project: Project, tree: &Tree, earlier: Earlier<'_>) -> Result<Planned> {
     packaged::resolved(CHART, &project, tree)?;
-    let files = chart::files(&project, tree)?;
+    let made = chart::files(&project, tree)?;
     let next = "helm install NAME dist/chart --namespace NAMESPACE --create-namespace";
-    Ok(packaged::plan(CHART, project, tree, &files, earlier, next))
+    let mut planned = packaged::plan(CHART, project, tree, &made.files, earlier, next);
+    planned.wanted.warnings.extend(made.warnings);
+    Ok(planned)
 }
 
 /// The text of a file of the chart with that hash.
 pub fn earlier(root: &Path, path: &str, recorded: &str) -> Option<String> {
-    let files = |project: &Project, tree: &Tree| chart::files(project, tree).ok();
+    let files = |project: &Project, tree: &Tree| Some(chart::files(project, tree).ok()?.files);
     packaged::earlier(CHART, root, path, recorded, &files)
 }

@@ -6,17 +6,18 @@ use crate::commands::wanted::Wanted;
 use crate::layout;
 use crate::plan::Change;
 use crate::tree::Tree;
+use crate::yaml::YamlError;
 
 /// The reference of the compiled types; if there are none, it is removed.
-pub fn plan(types: &Types, tree: &Tree) -> Wanted {
+pub fn plan(types: &Types, tree: &Tree) -> Result<Wanted, YamlError> {
     let path = layout::API_REFERENCE.to_owned();
-    let change = match reference(&types.crds, tree) {
+    let change = match reference(&types.crds, tree)? {
         Some(text) => Some(Change::Generate { path, text }),
         None => generated(tree).map(|_| Change::Remove { path }),
     };
     let has_types = !types.crds.is_empty();
     let warning = "PROJECT has no API types of its own: there is nothing to describe";
-    Wanted {
+    Ok(Wanted {
         changes: change.into_iter().collect(),
         project: None,
         warnings: Vec::from_iter((!has_types).then(|| warning.to_owned())),
@@ -24,5 +25,5 @@ pub fn plan(types: &Types, tree: &Tree) -> Wanted {
             true => "cargo build --locked",
             false => "kbr create api --kind KIND",
         },
-    }
+    })
 }

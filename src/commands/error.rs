@@ -32,6 +32,7 @@ use crate::plan::PlanError;
 use crate::project::ProjectError;
 use crate::report::AnswerError;
 use crate::toolchain::{CargoError, GitError};
+use crate::yaml::YamlError;
 
 /// Declares [`enum@Error`], with a variant for the errors of each module, which speak for themselves.
 macro_rules! errors {
@@ -75,7 +76,7 @@ errors! {
     Folder(FolderError), Git(GitError), Go(GoError), Import(ImportError), Io(IoError), Lock(LockError),
     Manifests(ManifestsError), Marker(ScaffoldMarkerError), Move(MoveError), Packaged(PackagedError), Plan(PlanError),
     Policy(PolicyCommandError),
-    Project(ProjectError), Rename(RenameError), Update(UpdateError), Webhook(WebhookError),
+    Project(ProjectError), Rename(RenameError), Update(UpdateError), Webhook(WebhookError), Yaml(YamlError),
 }
 
 /// The result of everything in a command that can fail.

@@ -49,11 +49,7 @@ pub fn read(root: &Path, args: &ExternalArgs) -> Result<Option<String>> {
     }
     match tree::read_text(&root.join(file))? {
         Some(text) => Ok(Some(text)),
-        None => Err(ExternalError::Unreadable {
-            file: file.clone(),
-            reason: "it is not UTF-8".to_owned(),
-        }
-        .into()),
+        None => Err(ExternalError::NotText { file: file.clone() }.into()),
     }
 }
 
@@ -171,10 +167,11 @@ fn check_same(existing: &Resource, args: &ExternalArgs) -> Result<()> {
 fn look_up(gvk: &Gvk, args: &ExternalArgs, text: &str) -> Result<ExternalCrd> {
     let file = args.external_api_crd.clone().unwrap_or_default();
     let (version, kind) = (gvk.version.as_str(), gvk.kind.as_str());
-    let found = external::find(text, &gvk.group, version, kind);
+    let path = file.display().to_string();
+    let found = external::find(&path, text, &gvk.group, version, kind);
     let error = match found {
         Ok(found) => return Ok(found),
-        Err(Absent::Unreadable(reason)) => ExternalError::Unreadable { file, reason },
+        Err(Absent::Broken(error)) => return Err(error.into()),
         Err(Absent::NoKind(kinds)) => ExternalError::NoKind {
             file,
             kind: format!("{} {}", gvk.group, gvk.kind),

@@ -83,7 +83,7 @@ pub fn plan(
         &reconcilers,
         &mut remaining,
     )?;
-    let markers = Markers::of(&go, &mut model, &reconcilers, &mut remaining);
+    let markers = Markers::of(&go, &mut model, &reconcilers, &mut remaining)?;
     let texts = texts::all(
         &go,
         &model,
@@ -92,8 +92,8 @@ pub fn plan(
         &reconcilers,
         &deployed,
         &mut remaining,
-    );
-    deployed.differences(&go, &model.project, &mut remaining);
+    )?;
+    deployed.differences(&go, &model.project, &mut remaining)?;
     let project = model.project;
     let mut changes = changes(&project, texts);
     changes.extend(deployed.folders().map(|line| {

@@ -6,16 +6,17 @@ use crate::manifests::crd::CrdDocument;
 use crate::manifests::docs;
 use crate::plan::is_generated;
 use crate::tree::Tree;
+use crate::yaml::YamlError;
 
 /// A warning if the reference exists and is out of date.
 pub fn stale(crds: &[CrdDocument], tree: &Tree) -> Option<String> {
     let now = generated(tree)?;
-    (reference(crds, tree).as_deref() != Some(now)).then(|| {
-        format!(
-            "`{}` is out of date: type `kbr docs`",
-            layout::API_REFERENCE
-        )
-    })
+    let path = layout::API_REFERENCE;
+    match reference(crds, tree) {
+        Ok(new) if new.as_deref() == Some(now) => None,
+        Ok(_) => Some(format!("`{path}` is out of date: type `kbr docs`")),
+        Err(error) => Some(format!("`{path}` may be out of date: {error}")),
+    }
 }
 
 /// The reference that kbr has generated.
@@ -25,7 +26,7 @@ pub fn generated(tree: &Tree) -> Option<&str> {
 }
 
 /// The reference of these types; `None` if there are none.
-pub fn reference(crds: &[CrdDocument], tree: &Tree) -> Option<String> {
+pub fn reference(crds: &[CrdDocument], tree: &Tree) -> Result<Option<String>, YamlError> {
     let is_sample =
         |(path, _): &(&str, &str)| path.starts_with(layout::SAMPLES) && path.ends_with(".yaml");
     let samples: Vec<_> = tree.files().filter(is_sample).collect();

@@ -85,7 +85,7 @@ fn wanted(cli: Cli, tree: &Tree) -> Option<Result<Wanted>> {
             let made = manifests::from_markers(&project, tree)?;
             manifests::plan(&project, &args, made, types::Types::default(), tree)
         }),
-        Command::Docs(_) => project().map(|_| docs::plan(&types::Types::default(), tree)),
+        Command::Docs(_) => project().and_then(|_| Ok(docs::plan(&types::Types::default(), tree)?)),
         Command::Chart(_) => {
             project().and_then(|project| Ok(chart::plan(project, tree, &|_, _| None)?.wanted))
         }

@@ -20,7 +20,7 @@ fn crds_of_others_are_understood_or_not() {
             false => random.mutate(CRDS, &WORDS),
         };
         random.input(&text);
-        let found = find(&text, "cert-manager.io", "v1", "ClusterIssuer");
+        let found = find("crds.yaml", &text, "cert-manager.io", "v1", "ClusterIssuer");
         if let Ok(found) = &found {
             assert!(found.sample.object.is_object(), "{text}");
         }

@@ -4,12 +4,12 @@ use std::collections::{BTreeMap, HashSet};
 use std::hash::{BuildHasher, RandomState};
 use std::sync::LazyLock;
 
-use serde::Deserialize;
 use serde_json::Value;
 
 use crate::plan::{Outcome, Plan, Step};
 use crate::project::{PROJECT_FILE, Project};
 use crate::tree::Tree;
+use crate::yaml;
 
 /// Checks what holds for every plan; remembers texts, since most of them repeat.
 #[derive(Default)]
@@ -80,10 +80,7 @@ fn assert_reads(path: &str, text: &str) {
 
 /// Asserts that readers of YAML 1.1 and of YAML 1.2 read the text alike.
 pub fn assert_is_yaml(path: &str, text: &str) {
-    let old: Result<Vec<Value>, _> = serde_yaml::Deserializer::from_str(text)
-        .map(Value::deserialize)
-        .collect();
-    let old = old.unwrap_or_else(|error| panic!("{path}: {error}\n{text}"));
+    let old = yaml::read(path, text).unwrap_or_else(|error| panic!("{error}\n{text}"));
     let new: Result<Vec<Value>, _> = serde_saphyr::from_multiple(text);
     let new = new.unwrap_or_else(|error| panic!("{path}: {error}\n{text}"));
     assert_eq!(old, new, "{path}\n{text}");

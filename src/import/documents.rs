@@ -21,6 +21,7 @@ use self::definition::Problem;
 use crate::manifests::json::{list_of, text_of};
 use crate::manifests::schema::refused_by_server;
 use crate::tree::Given;
+use crate::yaml;
 
 pub use self::reason::Reason;
 pub use self::refusal::Refusal;
@@ -108,9 +109,6 @@ impl Reader {
         let before = (self.found.crds.len(), self.refusals.len());
         let mut others = Others::new();
         for (file, text) in &given.files {
-            let text = text
-                .as_deref()
-                .map(|text| text.trim_start_matches('\u{feff}'));
             match text {
                 Some(text) => self.file(given, file, text, &mut others),
                 None if given.is_folder => count(&mut others, "files that are not UTF-8"),
@@ -133,19 +131,19 @@ impl Reader {
     }
 
     fn file(&mut self, given: &Given, file: &str, text: &str, others: &mut Others) {
-        for (line, part) in parts(text) {
-            let at = Document { file, line };
+        for document in yaml::documents(text) {
+            let line = document.line;
             // A patch or a sample may mention the kind as well, but a file that never does has no CRD.
-            let may_be_crd = part.contains(KIND);
-            match parsed(part) {
+            let may_be_crd = document.text.contains(KIND);
+            match document.read(file) {
                 Ok(Value::Null) => {}
-                Ok(document) => self.document(given, &at, document, others),
+                Ok(value) => self.document(given, &Document { file, line }, value, others),
                 Err(_) if given.is_folder && !may_be_crd => {
                     count(others, "documents that are not plain YAML");
                 }
-                Err(reason) => {
-                    let line = line + reason.line_within().saturating_sub(1);
-                    self.refuse(&Document { file, line }, reason);
+                Err(error) => {
+                    let line = error.line;
+                    self.refuse(&Document { file, line }, Reason::Yaml(error.problem));
                 }
             }
         }
@@ -223,58 +221,4 @@ impl Reader {
 
 fn count(others: &mut Others, what: &str) {
     *others.entry(what.to_owned()).or_default() += 1;
-}
-
-/// The documents of a YAML stream, each with its first line.
-pub fn parts(text: &str) -> Vec<(usize, &str)> {
-    let mut parts = Vec::new();
-    let (mut start, mut first, mut end) = (0, 1, 0);
-    for (number, line) in text.split_inclusive('\n').enumerate() {
-        let bare = line.trim_end();
-        if bare == "---" || bare == "..." || line.starts_with("--- ") {
-            parts.push((first, &text[start..end]));
-            // What stands beside the dashes, such as a comment, is part of the document.
-            let dashes = if bare.len() > 3 { 4 } else { line.len() };
-            (start, first) = (end + dashes, number + if bare.len() > 3 { 1 } else { 2 });
-        }
-        end += line.len();
-    }
-    parts.push((first, &text[start..]));
-    parts.retain(|(_, part)| part.lines().any(|line| !is_blank(line)));
-    parts
-}
-
-/// Whether a line has no data: it is empty, a comment or a directive.
-fn is_blank(line: &str) -> bool {
-    let line = line.trim();
-    line.is_empty() || line.starts_with(['#', '%'])
-}
-
-/// One document as JSON; anchors and merge keys are resolved.
-fn parsed(text: &str) -> Result<Value, Reason> {
-    let yaml: Result<serde_yaml::Value, _> = serde_yaml::from_str(text);
-    let unreadable = |error: &serde_yaml::Error| {
-        let line = error.location().map_or(1, |at| at.line());
-        let message = error.to_string();
-        match () {
-            () if text.contains("{{") => Reason::Template {
-                line: template_line(text).unwrap_or(line),
-            },
-            () if message.contains("recursion limit") => Reason::TooDeep { line },
-            () if message.contains("repetition limit") => Reason::TooManyAliases { line },
-            () => Reason::Yaml { line, message },
-        }
-    };
-    let mut yaml = yaml.map_err(|error| unreadable(&error))?;
-    yaml.apply_merge().map_err(|error| unreadable(&error))?;
-    serde_json::to_value(&yaml).map_err(|error| Reason::Yaml {
-        line: 1,
-        message: error.to_string(),
-    })
-}
-
-/// The first line with a template action, where YAML has none: not in a comment.
-fn template_line(text: &str) -> Option<usize> {
-    let is_action = |line: &str| !is_blank(line) && line.contains("{{");
-    text.lines().position(is_action).map(|at| at + 1)
 }

@@ -1,10 +1,8 @@
 //! The CRD of one type of another operator, in a file that has others too. Pure.
 
-use serde_json::Value;
-
-use super::documents::parts;
 use crate::manifests::external::{Sample, sample};
 use crate::manifests::json::{list_of, text_of};
+use crate::yaml::{self, YamlError};
 
 /// The requested type, as found in a file.
 #[derive(Debug, PartialEq, Eq)]
@@ -20,20 +18,25 @@ pub struct ExternalCrd {
 /// Why a file does not have the type.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Absent {
-    /// It is not YAML, for this reason.
-    Unreadable(String),
+    /// It is not YAML.
+    Broken(YamlError),
     /// It has these kinds, each as `GROUP KIND`.
     NoKind(Vec<String>),
     /// It has the kind in these versions.
     NoVersion(Vec<String>),
 }
 
-/// The CRD of that kind among the documents of `text`.
-pub fn find(text: &str, group: &str, version: &str, kind: &str) -> Result<ExternalCrd, Absent> {
+/// The CRD of that kind among the documents of `text`, which is that of the file at `path`.
+pub fn find(
+    path: &str,
+    text: &str,
+    group: &str,
+    version: &str,
+    kind: &str,
+) -> Result<ExternalCrd, Absent> {
     let mut kinds = Vec::new();
-    for (_, document) in parts(text) {
-        let parsed: Value = serde_yaml::from_str(document)
-            .map_err(|error| Absent::Unreadable(error.to_string()))?;
+    for document in yaml::documents(text) {
+        let parsed = document.read(path).map_err(Absent::Broken)?;
         if parsed["kind"] != "CustomResourceDefinition" {
             continue;
         }
@@ -51,7 +54,7 @@ pub fn find(text: &str, group: &str, version: &str, kind: &str) -> Result<Extern
         };
         let schema = &found["schema"]["openAPIV3Schema"];
         return Ok(ExternalCrd {
-            text: format!("{}\n", document.trim_matches('\n')),
+            text: format!("{}\n", document.text.trim_matches('\n')),
             plural: text_of(spec, "/names/plural").to_owned(),
             is_cluster_scoped: spec["scope"] == "Cluster",
             sample: sample(schema, &format!("{group}/{version}"), kind),
@@ -97,14 +100,15 @@ spec:
 
     #[test]
     fn the_type_is_found_among_others() {
-        let found = find(CRDS, "example.com", "v1", "Thing").expect("the type");
+        let found = find("a.yaml", CRDS, "example.com", "v1", "Thing").expect("the type");
         assert!(found.text.starts_with("# Second.\n") && found.text.ends_with("served: false\n"));
         assert_eq!((&*found.plural, found.is_cluster_scoped), ("things", true));
     }
 
     #[test]
     fn a_missing_type_is_reported_with_those_that_exist() {
-        let find = |version, kind| find(CRDS, "example.com", version, kind).expect_err("none");
+        let find =
+            |version, kind| find("a.yaml", CRDS, "example.com", version, kind).expect_err("none");
         assert_eq!(
             find("v0", "Thing"),
             Absent::NoVersion(vec!["v1".to_owned()])
@@ -117,8 +121,14 @@ spec:
             ])
         );
         assert!(matches!(
-            super::find("{{ if .Values }}: [", "example.com", "v1", "Thing"),
-            Err(Absent::Unreadable(_))
+            super::find(
+                "a.yaml",
+                "{{ if .Values }}: [",
+                "example.com",
+                "v1",
+                "Thing"
+            ),
+            Err(Absent::Broken(_))
         ));
         for text in [
             "",
@@ -127,7 +137,7 @@ spec:
             "[1]",
             "kind: CustomResourceDefinition\nspec: 3",
         ] {
-            let absent = super::find(text, "example.com", "v1", "Thing");
+            let absent = super::find("a.yaml", text, "example.com", "v1", "Thing");
             assert!(matches!(absent, Err(Absent::NoKind(_))), "{text}");
         }
     }

@@ -8,18 +8,25 @@ use std::collections::BTreeSet;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
+use super::entries::{maps, place, texts, unknown, unreadable};
 use super::error::KustomizeError;
 use super::references::{self, NameReference};
 use super::replacement::{self, Selector};
 use super::{config_map, json_patch, mark};
 use crate::layout;
-use crate::manifests::json::{list_of, text_of};
+use crate::manifests::json::text_of;
 use crate::names::objects;
 use crate::project::Project;
 use crate::tree::{Entry, Tree};
+use crate::yaml::{self, YamlError};
 
 /// What a user adds to `config/default` by a line, and the user of a chart by a value.
 pub const OPTIONAL: [&str; 2] = [layout::PROMETHEUS, layout::GRAFANA];
+
+/// How deep kustomizations may contain each other.
+const DEEPEST: usize = 64;
+
+const NO_OBJECT: &str = "it leaves something that is no object of Kubernetes";
 
 /// An object, and what it was called in its file.
 #[derive(Debug)]
@@ -56,7 +63,10 @@ pub struct Build<'a> {
     replacements: Vec<(String, Value)>,
     references: Vec<NameReference>,
     images: Vec<Value>,
+    /// Every file and folder that is a part of it.
     seen: BTreeSet<String>,
+    /// The folders whose kustomizations are being read, the innermost last.
+    open: Vec<String>,
 }
 
 impl<'a> Build<'a> {
@@ -71,6 +81,7 @@ impl<'a> Build<'a> {
             references: Vec::new(),
             images: Vec::new(),
             seen: BTreeSet::new(),
+            open: Vec::new(),
         };
         build.root()?;
         let own_namespace = project.project_name.namespace();
@@ -80,6 +91,9 @@ impl<'a> Build<'a> {
         let replacements = std::mem::take(&mut build.replacements);
         for (path, entry) in &replacements {
             replacement::apply(entry, path, &mut build.objects)?;
+            if !build.objects.iter().all(|it| is_object(&it.value)) {
+                return Err(unreadable(path, NO_OBJECT));
+            }
         }
         build.finish();
         let is_own = |it: &Object| {
@@ -91,9 +105,7 @@ impl<'a> Build<'a> {
 
     /// Reads `config/default`. Its replacements are for what is optional too.
     fn root(&mut self) -> Result<(), KustomizeError> {
-        let folder = layout::DEFAULT_KUSTOMIZATION.rsplit_once('/');
-        let folder = folder.map_or("", |(folder, _)| folder);
-        let patches = self.kustomization(folder, "PROJECT")?;
+        let patches = self.kustomization(layout::DEFAULT, "PROJECT")?;
         for folder in OPTIONAL {
             if self.seen.contains(folder) {
                 self.enabled.insert(folder);
@@ -112,17 +124,33 @@ impl<'a> Build<'a> {
         by: &str,
     ) -> Result<Vec<(String, Value)>, KustomizeError> {
         let path = format!("{folder}/kustomization.yaml");
-        self.seen.insert(folder.to_owned());
         let documents = self.documents(&path, by)?;
         let [Value::Object(keys)] = &documents[..] else {
-            let reason = "it is not one mapping".to_owned();
-            return Err(KustomizeError::Unreadable { path, reason });
+            return Err(unreadable(&path, "it is not one mapping"));
         };
+        self.seen.insert(folder.to_owned());
+        self.open.push(folder.to_owned());
+        if self.open.len() > DEEPEST {
+            let reason =
+                format!("kustomizations contain each other more than {DEEPEST} levels deep");
+            return Err(unreadable(&path, reason));
+        }
         let is_root = path == layout::DEFAULT_KUSTOMIZATION;
         let mut patches = Vec::new();
         for key in ["resources", "components"] {
-            for resource in list_of(keys, key) {
-                let place = place(folder, resource.as_str().unwrap_or_default());
+            for item in texts(keys, key, &path)?.iter().filter_map(Value::as_str) {
+                let place = place(&path, item)?;
+                if self.open.contains(&place) {
+                    let reason = format!(
+                        "`{item}` in `{key}` is a folder that contains this file's: a cycle"
+                    );
+                    return Err(unreadable(&path, reason));
+                }
+                if !self.seen.insert(place.clone()) {
+                    let reason =
+                        format!("`{item}` in `{key}` is a part of `config/default` already");
+                    return Err(unreadable(&path, reason));
+                }
                 if self.tree.entry(&place) == Some(&Entry::Folder) {
                     let inner = self.kustomization(&place, &path)?;
                     match key {
@@ -135,22 +163,23 @@ impl<'a> Build<'a> {
                 }
             }
         }
+        self.open.pop();
         for (key, value) in keys {
-            let list = list_of(keys, key);
+            let maps = || maps(keys, key, &path);
             match key.as_str() {
                 "apiVersion" | "kind" | "resources" | "components" => {}
                 "namespace" if is_root => self.sets_namespace = true,
                 "namePrefix" if is_root => {}
-                "labels" if is_root => self.labels(&path, list)?,
-                "patches" => patches.extend(list.iter().map(|it| (path.clone(), it.clone()))),
-                "replacements" => self.replacement(folder, &path, list)?,
-                "images" => self.images.extend(list.iter().cloned()),
+                "labels" if is_root => self.labels(&path, maps()?)?,
+                "patches" => patches.extend(maps()?.iter().map(|it| (path.clone(), it.clone()))),
+                "replacements" => self.replacement(&path, maps()?)?,
+                "images" => self.images.extend(maps()?.iter().cloned()),
                 "configMapGenerator" => {
-                    let file = |name: &str| self.file(&place(folder, name), &path);
-                    let made = config_map::generated(list, &path, file)?;
+                    let file = |name: &str| self.file(&place(&path, name)?, &path);
+                    let made = config_map::generated(maps()?, &path, file)?;
                     self.objects.extend(made);
                 }
-                "configurations" => self.configurations(folder, &path, list)?,
+                "configurations" => self.configurations(&path, texts(keys, key, &path)?)?,
                 _ if value.as_array().is_some_and(Vec::is_empty) => {}
                 _ => return Err(unknown(&path, key)),
             }
@@ -160,13 +189,11 @@ impl<'a> Build<'a> {
 
     fn resource(&mut self, path: &str, by: &str) -> Result<(), KustomizeError> {
         for value in self.documents(path, by)? {
-            let is_map = |pointer| value.pointer(pointer).is_none_or(Value::is_object);
-            let places = ["", "/metadata/annotations", "/metadata/labels", "/spec"];
-            if !value["metadata"].is_object() || !places.into_iter().all(is_map) {
-                return Err(KustomizeError::Unreadable {
-                    path: path.to_owned(),
-                    reason: "it has something that is no object of Kubernetes".to_owned(),
-                });
+            if !is_object(&value) {
+                return Err(unreadable(
+                    path,
+                    "it has something that is no object of Kubernetes",
+                ));
             }
             let metadata = |key| text_of(&value["metadata"], key).to_owned();
             self.objects.push(Object {
@@ -193,23 +220,21 @@ impl<'a> Build<'a> {
         Ok(())
     }
 
-    fn replacement(
-        &mut self,
-        folder: &str,
-        by: &str,
-        list: &[Value],
-    ) -> Result<(), KustomizeError> {
+    fn replacement(&mut self, by: &str, list: &[Value]) -> Result<(), KustomizeError> {
         for entry in list {
             let Some(file) = entry["path"].as_str() else {
                 self.replacements.push((by.to_owned(), entry.clone()));
                 continue;
             };
-            let path = place(folder, file);
+            let path = place(by, file)?;
             for document in self.documents(&path, by)? {
                 let entries = match document {
                     Value::Array(entries) => entries,
                     entry => vec![entry],
                 };
+                if !entries.iter().all(Value::is_object) {
+                    return Err(unreadable(&path, "it is not a list of mappings"));
+                }
                 let entries = entries.into_iter().map(|entry| (path.clone(), entry));
                 self.replacements.extend(entries);
             }
@@ -218,14 +243,9 @@ impl<'a> Build<'a> {
     }
 
     /// Reads where names are that kustomize does not know.
-    fn configurations(
-        &mut self,
-        folder: &str,
-        by: &str,
-        list: &[Value],
-    ) -> Result<(), KustomizeError> {
+    fn configurations(&mut self, by: &str, list: &[Value]) -> Result<(), KustomizeError> {
         for file in list.iter().filter_map(Value::as_str) {
-            let path = place(folder, file);
+            let path = place(by, file)?;
             for document in self.documents(&path, by)? {
                 for (key, value) in document.as_object().into_iter().flatten() {
                     let read = Vec::<NameReference>::deserialize(value);
@@ -241,28 +261,40 @@ impl<'a> Build<'a> {
 
     fn patch(&mut self, patches: &[(String, Value)]) -> Result<(), KustomizeError> {
         for (by, patch) in patches {
-            let folder = by.rsplit_once('/').map_or("", |(folder, _)| folder);
-            let (path, documents) = match patch["path"].as_str() {
-                Some(file) => {
-                    let path = place(folder, file);
+            let (path, documents) = match (&patch["path"], &patch["patch"]) {
+                (Value::String(file), Value::Null) => {
+                    let path = place(by, file)?;
                     let documents = self.documents(&path, by)?;
                     (path, documents)
                 }
-                None => (by.clone(), documents(by, text_of(patch, "patch"))?),
+                (Value::Null, Value::String(text)) => {
+                    let broken = |error: YamlError| {
+                        unreadable(by, format!("an entry of `patches` {}", error.problem))
+                    };
+                    (by.clone(), yaml::read(by, text).map_err(broken)?)
+                }
+                _ => {
+                    let reason =
+                        "an entry of `patches` has neither a `path` nor a `patch`, or both";
+                    return Err(unreadable(by, reason));
+                }
             };
             let selector = Selector::read(&patch["target"], by)?;
             for document in &documents {
                 let Value::Array(operations) = document else {
                     return Err(unknown(&path, "a strategic merge patch"));
                 };
+                if !patch["target"].is_object() {
+                    return Err(unreadable(by, "an entry of `patches` has no `target`"));
+                }
                 let chosen = self.objects.iter_mut().filter(|it| selector.fits(it));
                 for object in chosen {
                     for operation in operations {
                         let applied = json_patch::apply(&mut object.value, operation);
-                        applied.map_err(|reason| KustomizeError::Unreadable {
-                            path: path.clone(),
-                            reason,
-                        })?;
+                        applied.map_err(|reason| unreadable(&path, reason))?;
+                    }
+                    if !is_object(&object.value) {
+                        return Err(unreadable(&path, NO_OBJECT));
                     }
                 }
             }
@@ -301,10 +333,7 @@ impl<'a> Build<'a> {
         let prefix = format!("{}-", project.project_name);
         let marked = mark::name(lease.strip_prefix(&prefix).unwrap_or(&lease));
         for object in &mut self.objects {
-            let Some(containers) = object.value.pointer_mut(replacement::CONTAINERS) else {
-                continue;
-            };
-            let containers = containers.as_array_mut().into_iter().flatten();
+            let containers = replacement::containers(&mut object.value);
             for variable in containers.flat_map(|it| replacement::items(it, "env")) {
                 if variable["value"] == lease.as_str() {
                     variable["value"] = marked.clone().into();
@@ -326,45 +355,25 @@ impl<'a> Build<'a> {
     }
 
     fn documents(&self, path: &str, by: &str) -> Result<Vec<Value>, KustomizeError> {
-        documents(path, self.file(path, by)?)
+        Ok(yaml::read(path, self.file(path, by)?)?)
     }
 
     fn file(&self, path: &str, by: &str) -> Result<&'a str, KustomizeError> {
-        self.tree.text(path).ok_or_else(|| KustomizeError::Missing {
-            path: path.to_owned(),
-            by: by.to_owned(),
-        })
+        let (path, by) = (path.to_owned(), by.to_owned());
+        let what = match self.tree.entry(&path) {
+            Some(Entry::File(text)) => return Ok(text),
+            Some(Entry::Folder) => "is a folder",
+            Some(Entry::Link) => "is a symbolic link, which kbr does not follow",
+            Some(Entry::Opaque(why)) => why,
+            None => return Err(KustomizeError::Missing { path, by }),
+        };
+        Err(KustomizeError::NoFile { path, what, by })
     }
 }
 
-/// The documents of a YAML text.
-pub fn documents(path: &str, text: &str) -> Result<Vec<Value>, KustomizeError> {
-    let documents = serde_yaml::Deserializer::from_str(text).map(Value::deserialize);
-    let documents: Result<Vec<Value>, _> = documents.collect();
-    let mut documents = documents.map_err(|error| KustomizeError::Unreadable {
-        path: path.to_owned(),
-        reason: error.to_string(),
-    })?;
-    documents.retain(|document| !document.is_null());
-    Ok(documents)
-}
-
-pub fn unknown(path: &str, what: &str) -> KustomizeError {
-    KustomizeError::Unknown {
-        path: path.to_owned(),
-        what: what.to_owned(),
-    }
-}
-
-/// The path of a file that a kustomization in `folder` names.
-fn place(folder: &str, file: &str) -> String {
-    let mut parts: Vec<&str> = folder.split('/').collect();
-    for part in file.split('/') {
-        match part {
-            "." | "" => {}
-            ".." => drop(parts.pop()),
-            part => parts.push(part),
-        }
-    }
-    parts.join("/")
+/// Whether a value has the shape of an object, in the parts that kbr changes.
+fn is_object(value: &Value) -> bool {
+    let is_map = |pointer| value.pointer(pointer).is_none_or(Value::is_object);
+    let places = ["", "/metadata/annotations", "/metadata/labels", "/spec"];
+    value["metadata"].is_object() && places.into_iter().all(is_map)
 }

@@ -2,7 +2,8 @@
 
 use serde_json::{Map, Value, json};
 
-use super::build::{Object, unknown};
+use super::build::Object;
+use super::entries::{unknown, unreadable};
 use super::error::KustomizeError;
 use crate::manifests::json::text_of;
 
@@ -26,7 +27,9 @@ fn config_map<'a>(
         match (key.as_str(), value) {
             ("name" | "namespace", Value::String(_)) => {}
             ("files", Value::Array(files)) => {
-                for file in files.iter().filter_map(Value::as_str) {
+                for file in files {
+                    let wrong = || unreadable(by, "`files` is not a list of paths");
+                    let file = file.as_str().ok_or_else(wrong)?;
                     let base = file.rsplit('/').next().unwrap_or(file);
                     let (key, file) = file.split_once('=').unwrap_or((base, file));
                     data.insert(key.to_owned(), read(file)?.into());

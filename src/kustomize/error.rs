@@ -4,13 +4,25 @@ use miette::Diagnostic;
 use thiserror::Error;
 
 use crate::layout;
+use crate::yaml::YamlError;
 
 #[derive(Debug, Error, Diagnostic)]
 pub enum KustomizeError {
+    #[error(transparent)]
+    #[diagnostic(transparent)]
+    Yaml(#[from] YamlError),
     #[error("`{path}` does not exist, but `{by}` needs it")]
     #[diagnostic(code("kustomize-missing"))]
-    #[diagnostic(help("{}", missing(.path)))]
+    #[diagnostic(help("{}, or take its line out of `{by}`", missing(.path)))]
     Missing { path: String, by: String },
+    #[error("`{path}` {what}, and `{by}` needs a file")]
+    #[diagnostic(code("kustomize-no-file"))]
+    #[diagnostic(help("put a file of text there, or take its line out of `{by}`"))]
+    NoFile {
+        path: String,
+        what: &'static str,
+        by: String,
+    },
     #[error("`{path}` is not what kustomize expects: {reason}")]
     #[diagnostic(code("kustomize-unreadable"))]
     #[diagnostic(help(
@@ -24,16 +36,21 @@ pub enum KustomizeError {
          `replacements` or `images`"
     ))]
     Unknown { path: String, what: String },
-    #[error("`config/default` has no Deployment `controller-manager` with a container `manager`")]
-    #[diagnostic(code("kustomize-no-manager"))]
-    #[diagnostic(help("restore `config/manager/manager.yaml` from version control"))]
-    NoManager,
+    #[error(
+        "`config/default` has {found} Deployments with the label `control-plane: controller-manager` and a container \
+         `manager`, and needs one"
+    )]
+    #[diagnostic(code("kustomize-manager"))]
+    #[diagnostic(help(
+        "restore `config/manager/manager.yaml` from version control; give other Deployments another label"
+    ))]
+    Manager { found: usize },
 }
 
 /// What to do if a file does not exist.
 fn missing(path: &str) -> &'static str {
     match layout::is_recorded(path) {
         true => "restore the file from version control",
-        false => "type `kbr manifests`, then the same command again",
+        false => "type `kbr manifests` and the same command again",
     }
 }

@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use super::build::Object;
 use super::mark;
-use super::replacement::{CONTAINERS, items};
+use super::replacement::{containers, items};
 
 /// An entry of `nameReference` in a file of `configurations`.
 #[derive(Debug, Deserialize)]
@@ -115,9 +115,7 @@ pub fn mark_granted(objects: &mut [Object], project: &str) {
         granted.contains(name).then(|| mark::name(name))
     };
     for object in objects {
-        let containers = object.value.pointer_mut(CONTAINERS);
-        let containers = containers.and_then(Value::as_array_mut);
-        for container in containers.into_iter().flatten() {
+        for container in containers(&mut object.value) {
             for argument in items(container, "args") {
                 let parts = argument.as_str().and_then(|text| text.split_once('='));
                 let new =

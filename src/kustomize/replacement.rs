@@ -2,12 +2,21 @@
 
 use serde_json::Value;
 
-use super::build::{Object, unknown};
+use super::build::Object;
+use super::entries::unknown;
 use super::error::KustomizeError;
 use crate::manifests::json::{list_of, text_of, texts_of};
 
+/// The lists of containers in a pod: some run to their end before the others start.
+const CONTAINERS: [&str; 2] = ["containers", "initContainers"];
+
 /// The containers of a Deployment.
-pub const CONTAINERS: &str = "/spec/template/spec/containers";
+pub fn containers(object: &mut Value) -> impl Iterator<Item = &mut Value> {
+    let pod = object.pointer_mut("/spec/template/spec");
+    let fields = pod.and_then(Value::as_object_mut).into_iter().flatten();
+    let lists = fields.filter(|(key, _)| CONTAINERS.contains(&key.as_str()));
+    lists.filter_map(|(_, list)| list.as_array_mut()).flatten()
+}
 
 /// The items of a list, if it exists.
 pub fn items<'a>(of: &'a mut Value, key: &str) -> impl Iterator<Item = &'a mut Value> {
@@ -202,25 +211,38 @@ fn at(value: &mut Value, steps: &[String], with: &mut dyn FnMut(&mut Value)) {
     }
 }
 
-/// Changes the image of containers as an entry of `images` says.
-pub fn image(object: &mut Value, entry: &Value) {
-    let containers = object.pointer_mut(CONTAINERS);
-    let containers = containers.and_then(Value::as_array_mut);
-    for container in containers.into_iter().flatten() {
-        let image = text_of(container, "image").to_owned();
-        let (name, tag) = split_image(&image);
-        if name != text_of(entry, "name") || !container.is_object() {
-            continue;
+/// Changes the image of containers as an entry of `images` says, in pods of all kinds of objects.
+pub fn image(value: &mut Value, entry: &Value) {
+    match value {
+        Value::Array(list) => list.iter_mut().for_each(|item| image(item, entry)),
+        Value::Object(map) => {
+            for (key, value) in map {
+                if CONTAINERS.contains(&key.as_str()) {
+                    let containers = value.as_array_mut().into_iter().flatten();
+                    containers.for_each(|container| image_of(container, entry));
+                }
+                image(value, entry);
+            }
         }
-        let name = entry["newName"].as_str().unwrap_or(name);
-        let image = match (entry["digest"].as_str(), entry["newTag"].as_str()) {
-            (Some(digest), _) => format!("{name}@{digest}"),
-            (None, Some(tag)) => format!("{name}:{tag}"),
-            (None, None) if tag.is_empty() => name.to_owned(),
-            (None, None) => format!("{name}:{tag}"),
-        };
-        container["image"] = image.into();
+        _ => {}
     }
+}
+
+fn image_of(container: &mut Value, entry: &Value) {
+    let Some(Value::String(image)) = container.get_mut("image") else {
+        return;
+    };
+    let (name, tag) = split_image(image);
+    if name != text_of(entry, "name") {
+        return;
+    }
+    let name = entry["newName"].as_str().unwrap_or(name);
+    *image = match (entry["digest"].as_str(), entry["newTag"].as_str()) {
+        (Some(digest), _) => format!("{name}@{digest}"),
+        (None, Some(tag)) => format!("{name}:{tag}"),
+        (None, None) if tag.is_empty() => name.to_owned(),
+        (None, None) => format!("{name}:{tag}"),
+    };
 }
 
 /// The name and the tag of an image. With a digest, the name ends in `@sha256`, and the digest is the tag.

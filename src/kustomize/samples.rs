@@ -1,14 +1,14 @@
 //! The samples in `config/samples`. Pure.
 
-use serde::Deserialize;
 use serde_json::Value;
 
 use crate::layout;
 use crate::manifests::json::{is_true, list_of, text_of};
 use crate::tree::Tree;
+use crate::yaml::{self, YamlError};
 
 /// The samples of versions that these CRDs serve, in the order of their files.
-pub fn samples(tree: &Tree, crds: &[Value]) -> Vec<Value> {
+pub fn samples(tree: &Tree, crds: &[Value]) -> Result<Vec<Value>, YamlError> {
     let is_own = |object: &Value| {
         let version = text_of(object, "apiVersion");
         let Some((group, version)) = version.split_once('/') else {
@@ -25,15 +25,17 @@ pub fn samples(tree: &Tree, crds: &[Value]) -> Vec<Value> {
                 && serves(crd)
         })
     };
-    let files = tree.files();
-    let files = files.filter(|(path, _)| path.starts_with(layout::SAMPLES));
-    let mut samples: Vec<Value> = files.flat_map(|(_, text)| lenient(text)).collect();
+    let mut samples = objects(tree, layout::SAMPLES)?;
     samples.retain(is_own);
-    samples
+    Ok(samples)
 }
 
-/// The documents of a text that can be read.
-pub fn lenient(text: &str) -> Vec<Value> {
-    let documents = serde_yaml::Deserializer::from_str(text).map(Value::deserialize);
-    documents.filter_map(Result::ok).collect()
+/// The objects in the files of a folder.
+pub fn objects(tree: &Tree, folder: &str) -> Result<Vec<Value>, YamlError> {
+    let is_yaml = |path: &str| path.starts_with(folder) && path.ends_with(".yaml");
+    let mut objects = Vec::new();
+    for (path, text) in tree.files().filter(|(path, _)| is_yaml(path)) {
+        objects.extend(yaml::read(path, text)?);
+    }
+    Ok(objects)
 }

@@ -16,6 +16,7 @@ use crate::marker::ScaffoldMarker;
 use crate::names::is_among;
 use crate::rust::Code;
 use crate::rust::marker::{CommentLine, Marker, PREFIXES};
+use crate::yaml::YamlError;
 
 /// A marker that makes a manifest, with its place.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -86,6 +87,17 @@ pub struct MarkerError {
     /// What to write instead.
     #[help]
     pub help: String,
+}
+
+impl From<YamlError> for MarkerError {
+    fn from(error: YamlError) -> Self {
+        let location = Location {
+            path: error.path,
+            line: error.line,
+            column: error.column,
+        };
+        location.error(format!("this {}", error.problem), error.problem.help())
+    }
 }
 
 impl fmt::Display for Location {

@@ -14,7 +14,6 @@ mod text;
 #[cfg(test)]
 mod tests;
 
-use serde::Deserialize;
 use serde_json::Value;
 
 use self::fields::Tables;
@@ -23,6 +22,14 @@ use super::crd::CrdDocument;
 use super::json::{is_true, list_of, text_of, texts_of};
 use crate::error::join;
 use crate::layout::GENERATED;
+use crate::yaml::{self, YamlError};
+
+/// A file with samples.
+struct Sample<'a> {
+    path: &'a str,
+    text: &'a str,
+    objects: Vec<Value>,
+}
 
 /// The reference of all kinds, with their samples, each given with its path. Kubernetes' own types are
 /// linked for the minor version `kubernetes`. `None` if there is no kind.
@@ -30,10 +37,21 @@ pub fn reference(
     crds: &[CrdDocument],
     samples: &[(&str, &str)],
     kubernetes: &str,
-) -> Option<String> {
+) -> Result<Option<String>, YamlError> {
+    if crds.is_empty() {
+        return Ok(None);
+    }
+    let read = |&(path, text)| {
+        let objects = yaml::read(path, text)?;
+        Ok(Sample {
+            path,
+            text,
+            objects,
+        })
+    };
+    let samples: Vec<Sample<'_>> = samples.iter().map(read).collect::<Result<_, _>>()?;
     let mut sorted: Vec<&CrdDocument> = crds.iter().collect();
     sorted.sort_by_key(|crd| (&crd.group, &crd.kind));
-    sorted.first()?;
     let mut text = format!(
         "<!-- {GENERATED} docs. Do not edit: change the types or the samples, and run it again. -->\n\n\
          # API reference\n\n| Kind | API group | Versions |\n|---|---|---|\n"
@@ -47,9 +65,9 @@ pub fn reference(
         text += &format!("| [{kind}](#{anchor}) | `{group}` | {versions} |\n");
     }
     for crd in sorted {
-        text += &kind(crd, samples, kubernetes);
+        text += &kind(crd, &samples, kubernetes);
     }
-    Some(text)
+    Ok(Some(text))
 }
 
 /// The anchor of a kind or of one of its versions. Names have no slash, so anchors are unique.
@@ -62,7 +80,7 @@ fn versions(crd: &CrdDocument) -> &[Value] {
     list_of(&crd.document, "/spec/versions")
 }
 
-fn kind(crd: &CrdDocument, samples: &[(&str, &str)], kubernetes: &str) -> String {
+fn kind(crd: &CrdDocument, samples: &[Sample<'_>], kubernetes: &str) -> String {
     let document = &crd.document;
     let scope = match text_of(document, "/spec/scope") {
         "Cluster" => "Cluster-scoped",
@@ -95,12 +113,7 @@ fn codes(of: &Value, key: &str) -> Vec<String> {
     texts_of(of, key).map(code).collect()
 }
 
-fn version(
-    crd: &CrdDocument,
-    version: &Value,
-    samples: &[(&str, &str)],
-    kubernetes: &str,
-) -> String {
+fn version(crd: &CrdDocument, version: &Value, samples: &[Sample<'_>], kubernetes: &str) -> String {
     let name = text_of(version, "/name");
     let api_version = format!("{}/{name}", crd.group);
     let anchor = anchor(crd, Some(name));
@@ -122,9 +135,11 @@ fn version(
     let mut notes = notes(version);
     notes.extend(limits::of(schema));
     text += &fields::about(text_of(schema, "/description"), notes);
-    for (path, sample) in samples {
-        if is_of(sample, &api_version, &crd.kind) {
-            text += &example(path, sample);
+    for sample in samples {
+        let is_it =
+            |object: &Value| object["apiVersion"] == api_version && object["kind"] == crd.kind;
+        if sample.objects.iter().any(is_it) {
+            text += &example(sample);
         }
     }
     let tables = Tables {
@@ -163,20 +178,14 @@ fn notes(version: &Value) -> Vec<String> {
     notes
 }
 
-/// Whether one of the objects in a file is of that kind.
-fn is_of(sample: &str, api_version: &str, kind: &str) -> bool {
-    let documents = serde_yaml::Deserializer::from_str(sample);
-    let mut objects = documents.map_while(|it| serde_yaml::Value::deserialize(it).ok());
-    objects.any(|object| object["apiVersion"] == api_version && object["kind"] == kind)
-}
-
 /// A sample as written, in a fence that nothing in it closes.
-fn example(path: &str, sample: &str) -> String {
-    let longest = sample.split(|c| c != '`').map(str::len).max();
+fn example(sample: &Sample<'_>) -> String {
+    let text = sample.text;
+    let longest = text.split(|c| c != '`').map(str::len).max();
     let fence = "`".repeat(longest.unwrap_or_default().max(2) + 1);
-    let end = if sample.ends_with('\n') { "" } else { "\n" };
+    let end = if text.ends_with('\n') { "" } else { "\n" };
     format!(
-        "\nAn example, {}:\n\n{fence}yaml\n{sample}{end}{fence}\n",
-        code(path)
+        "\nAn example, {}:\n\n{fence}yaml\n{text}{end}{fence}\n",
+        code(sample.path)
     )
 }

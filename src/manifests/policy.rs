@@ -18,14 +18,15 @@ use k8s_openapi::api::admissionregistration::v1::{
     ValidatingAdmissionPolicyBinding,
 };
 use miette::Diagnostic;
+use serde::Serialize;
 use serde::de::DeserializeOwned;
-use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use thiserror::Error;
 
 use self::place::Places;
 use self::scope::Scope;
 use super::json::text_of;
+use crate::yaml::{self, YamlError};
 
 /// The version of the API that kbr knows.
 const API_VERSION: &str = "admissionregistration.k8s.io/v1";
@@ -65,13 +66,13 @@ struct File<'a> {
 pub fn check(files: &[(&str, &str)], mut kinds: Vec<KnownKind>) -> Vec<PolicyError> {
     let (mut errors, mut read) = (Vec::new(), Vec::new());
     for &(path, text) in files {
-        match documents(path, text) {
+        match yaml::read(path, text) {
             Ok(documents) => read.push(File {
                 path,
                 text,
                 documents,
             }),
-            Err(error) => errors.push(error),
+            Err(error) => errors.push(error.into()),
         }
     }
     let policies: BTreeSet<(&str, &str)> = read
@@ -102,20 +103,16 @@ pub fn check(files: &[(&str, &str)], mut kinds: Vec<KnownKind>) -> Vec<PolicyErr
     errors
 }
 
-fn documents(path: &str, text: &str) -> Result<Vec<Value>, PolicyError> {
-    let documents = serde_yaml::Deserializer::from_str(text).map(Value::deserialize);
-    documents.collect::<Result<_, _>>().map_err(|error| {
-        let place = error.location();
-        PolicyError {
-            path: path.to_owned(),
-            line: place.as_ref().map_or(1, serde_yaml::Location::line),
-            column: place.as_ref().map_or(1, serde_yaml::Location::column),
-            message: format!("this is not YAML: {error}"),
-            help: "in YAML, quote an expression that begins with `!`, `{` or `[`, or has `: ` or ` #` in it, or write \
-                   it below `>-`"
-                .to_owned(),
+impl From<YamlError> for PolicyError {
+    fn from(error: YamlError) -> Self {
+        Self {
+            path: error.path,
+            line: error.line,
+            column: error.column,
+            message: format!("this {}", error.problem),
+            help: error.problem.help().to_owned(),
         }
-    })
+    }
 }
 
 struct Check<'c> {

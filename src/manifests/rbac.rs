@@ -254,7 +254,7 @@ mod tests {
     fn watching(source: &str) -> Vec<(String, String, String)> {
         let (markers, errors) = read("src/a.rs", source);
         assert_eq!(errors, []);
-        let deployment = "kind: Deployment\nspec: {template: {spec: {containers: [{name: manager, env: [{name: \
+        let deployment = "kind: Deployment\nmetadata: {labels: {control-plane: controller-manager}}\nspec: {template: {spec: {containers: [{name: manager, env: [{name: \
                           WATCH_NAMESPACE, value: \"a,own-system\"}]}]}}}";
         let watched = Watched::read(Some(deployment), "own-system").expect("two namespaces");
         let documents = roles(&markers, "own-system", Some(&watched)).expect("understood");

@@ -6,18 +6,16 @@
 
 use std::collections::BTreeSet;
 
-use serde::Deserialize;
-use serde_yaml::Value;
+use serde_json::Value;
 
 use super::code_marker::{Location, MarkerError};
+use super::json::list_of;
 use crate::layout::MANAGER;
 use crate::names::dns::is_label;
-use crate::names::objects::NAMESPACE;
+use crate::names::objects::{self, MANAGER_CONTAINER as CONTAINER, NAMESPACE};
+use crate::yaml;
 
 const VARIABLE: &str = "WATCH_NAMESPACE";
-
-/// The container of the operator, among others that the user may have added.
-const CONTAINER: &str = "manager";
 
 /// The help for the variable, with its value in a new project.
 const OF_POD: &str = "write `- name: WATCH_NAMESPACE` with `valueFrom: {fieldRef: {fieldPath: metadata.namespace}}` for \
@@ -44,8 +42,8 @@ impl Watched {
             let help = "restore it from version control: it names the namespaces to watch";
             return Err(location(None).error("there is no such file", help));
         };
-        let variables = variables(text)?;
-        let at = position(text);
+        let (variables, line) = variables(text)?;
+        let at = position(text, line);
         let [variable] = &variables[..] else {
             let message = match variables.len() {
                 0 => format!("the container `{CONTAINER}` has no variable `{VARIABLE}`"),
@@ -88,33 +86,27 @@ impl Watched {
     }
 }
 
-/// Each entry for the variable in the container of the operator.
-fn variables(text: &str) -> Result<Vec<Value>, MarkerError> {
-    let mut found = Vec::new();
-    for document in serde_yaml::Deserializer::from_str(text) {
-        let document = Value::deserialize(document).map_err(|error| {
-            let at = error.location().map(|it| (it.line(), it.column()));
-            location(at).error(format!("it is not YAML: {error}"), "fix it")
-        })?;
-        if document["kind"] != "Deployment" {
+/// Each entry for the variable in the container of the operator, and the first line of its Deployment.
+fn variables(text: &str) -> Result<(Vec<Value>, usize), MarkerError> {
+    let (mut found, mut line) = (Vec::new(), 1);
+    for part in yaml::documents(text) {
+        let document = part.read(MANAGER)?;
+        if !objects::is_manager(&document) {
             continue;
         }
-        let containers = items(&document["spec"]["template"]["spec"]["containers"]);
+        line = part.line;
+        let containers = list_of(&document, "/spec/template/spec/containers").iter();
         let managers = containers.filter(|container| container["name"] == CONTAINER);
-        let variables = managers.flat_map(|container| items(&container["env"]));
+        let variables = managers.flat_map(|container| list_of(container, "env"));
         let wanted = variables.filter(|variable| variable["name"] == VARIABLE);
         found.extend(wanted.cloned());
     }
-    Ok(found)
+    Ok((found, line))
 }
 
-fn items(list: &Value) -> impl Iterator<Item = &Value> {
-    list.as_sequence().into_iter().flatten()
-}
-
-/// The first position of the variable in the file, outside comments.
-fn position(text: &str) -> Location {
-    let numbered = text.lines().enumerate();
+/// The first position of the variable from that line on, outside comments.
+fn position(text: &str, line: usize) -> Location {
+    let numbered = text.lines().enumerate().skip(line - 1);
     let mut lines = numbered.filter(|(_, line)| !line.trim_start().starts_with('#'));
     location(lines.find_map(|(at, line)| {
         let before = line.split_once(VARIABLE)?.0;
@@ -136,10 +128,12 @@ fn location(at: Option<(usize, usize)>) -> Location {
 mod tests {
     use super::*;
 
-    /// A Deployment whose manager has these variables, beside another container.
+    /// A Deployment whose manager has these variables, beside another container, and another Deployment.
     fn manager(variables: &str) -> String {
+        let other = "kind: Deployment\nspec: {template: {spec: {containers: [{name: manager, env: [{name: \
+                     WATCH_NAMESPACE, value: other}]}]}}}\n---\n";
         format!(
-            "kind: Namespace\n---\nkind: Deployment\nspec:\n  template:\n    spec:\n      containers:\n      \
+            "{other}kind: Namespace\n---\nkind: Deployment\nmetadata: {{labels: {{control-plane: controller-manager}}}}\nspec:\n  template:\n    spec:\n      containers:\n      \
              - name: other\n        env:\n        - {{name: WATCH_NAMESPACE, value: x}}\n      \
              - name: manager\n        env:\n        # WATCH_NAMESPACE\n        {variables}\n"
         )
@@ -182,7 +176,7 @@ mod tests {
         ] {
             let refused = read(&format!("value: \"{value}\"")).expect_err(value);
             assert!(
-                refused.starts_with("config/manager/manager.yaml:10:"),
+                refused.starts_with("config/manager/manager.yaml:14:"),
                 "{refused}"
             );
             assert!(refused.contains(wrong), "{refused}");

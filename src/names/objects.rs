@@ -3,11 +3,24 @@
 //! kustomize prefixes each with the project's name, by `namePrefix` in `config/default`, and replaces the
 //! namespace. The files are templates, which spell these names out; a test compares them.
 
+use serde_json::Value;
+
 /// The operator's own namespace.
 pub const NAMESPACE: &str = "system";
 
 /// The operator's Deployment, and its ServiceAccount.
 pub const MANAGER: &str = "controller-manager";
+
+/// The label of the operator's Deployment, with [`MANAGER`].
+pub const MANAGER_LABEL: &str = "control-plane";
+
+/// The container of the operator in its Deployment.
+pub const MANAGER_CONTAINER: &str = "manager";
+
+/// Whether an object is the operator's Deployment. Another one may have a container of the same name.
+pub fn is_manager(object: &Value) -> bool {
+    object["kind"] == "Deployment" && object["metadata"]["labels"][MANAGER_LABEL] == MANAGER
+}
 
 /// The role that is generated from the markers in the code, and its binding.
 pub const MANAGER_ROLE: &str = "manager-role";
@@ -36,6 +49,10 @@ pub const VALIDATING_CONFIGURATION: &str = "validating-webhook-configuration";
 
 /// The Service in front of the operator's metrics, whose name is the longest.
 pub const METRICS_SERVICE: &str = "controller-manager-metrics-service";
+
+/// What lets Prometheus reach the metrics, and collect them.
+pub const METRICS_POLICY: &str = "allow-metrics-traffic";
+pub const METRICS_MONITOR: &str = "controller-manager-metrics-monitor";
 
 /// The annotation for which cert-manager writes the CA of a certificate into an object.
 pub const CA_ANNOTATION: &str = "cert-manager.io/inject-ca-from";

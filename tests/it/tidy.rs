@@ -131,8 +131,9 @@ fn no_write_of_a_project_is_hidden_from_the_tests() {
 #[test]
 fn imports_point_down_the_flow() {
     // What a chart or a bundle is made with.
-    const PACKAGE: [&str; 9] = [
+    const PACKAGE: [&str; 10] = [
         "cargo_toml",
+        "error",
         "kustomize",
         "layout",
         "manifests",
@@ -192,7 +193,15 @@ fn imports_point_down_the_flow() {
         ("vendored", &["layout", "rendered", "templates", "tree"]),
         (
             "kustomize",
-            &["layout", "manifests", "names", "project", "tree"],
+            &[
+                "error",
+                "layout",
+                "manifests",
+                "names",
+                "project",
+                "tree",
+                "yaml",
+            ],
         ),
         ("chart", &PACKAGE),
         ("bundle", &PACKAGE),
@@ -222,6 +231,20 @@ fn imports_point_down_the_flow() {
             assert!(
                 import == own || row.contains(&import),
                 "src/{path} imports crate::{import}"
+            );
+        }
+    }
+}
+
+/// A second reader of YAML streams would have a second answer to a document that is broken.
+#[test]
+fn one_module_reads_yaml_streams() {
+    for (path, text) in sources() {
+        let text = without_tests(&text);
+        for reader in ["serde_yaml::Deserializer", "split(\"\\n---"] {
+            assert!(
+                is_of(&path, "yaml") || !text.contains(reader),
+                "src/{path} has {reader}: `yaml::read` reads streams"
             );
         }
     }

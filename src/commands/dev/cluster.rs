@@ -7,15 +7,13 @@ use serde_json::{Value, json};
 use super::allowed;
 use super::error::DevError;
 use crate::commands::error::Result;
-use crate::kustomize::documents;
 use crate::layout;
-use crate::manifests::json::text_of;
+use crate::manifests::json::{list_of, text_of};
+use crate::names::objects;
 use crate::report::{Happening, Level, Report};
 use crate::toolchain::private::PrivateFile;
 use crate::toolchain::{kubectl, own};
-
-/// The container of the operator.
-const MANAGER: &str = "manager";
+use crate::yaml;
 
 /// How the operator is started there.
 pub struct Cluster {
@@ -119,26 +117,29 @@ impl Cluster {
 /// The objects of `config/default`.
 pub(super) fn config(root: &Path) -> std::result::Result<Vec<Value>, String> {
     let manifests = kubectl::output(root, &["kustomize", layout::DEFAULT])?;
-    documents(layout::DEFAULT, &manifests).map_err(|error| error.to_string())
+    yaml::read(layout::DEFAULT, &manifests).map_err(|error| error.to_string())
 }
 
 impl Deployed {
-    /// `None` without a Deployment of the operator.
+    /// `None` without a Deployment of the operator, or with several.
     fn of(objects: &[Value]) -> Option<Self> {
-        let list = |value: &Value| value.as_array().cloned().unwrap_or_default();
-        let deployments = objects.iter().filter(|it| it["kind"] == "Deployment");
-        let mut found = deployments.filter_map(|deployment| {
-            let pod = &deployment["spec"]["template"]["spec"];
-            let containers = list(&pod["containers"]).into_iter();
-            let mut managers = containers.filter(|it| it["name"] == MANAGER);
-            Some((deployment, pod, managers.next()?))
+        let found = objects.iter().filter_map(|object| {
+            let pod = object
+                .pointer("/spec/template/spec")
+                .filter(|_| objects::is_manager(object))?;
+            let mut containers = list_of(pod, "containers").iter();
+            let manager = containers.find(|it| it["name"] == objects::MANAGER_CONTAINER)?;
+            Some((object, pod, manager))
         });
-        let (deployment, pod, manager) = found.next()?;
-        let arguments = list(&manager["args"]).into_iter();
+        let found: Vec<_> = found.collect();
+        let [(deployment, pod, manager)] = found[..] else {
+            return None;
+        };
+        let arguments = list_of(manager, "args").iter();
         let text = |value: &Value| value.as_str().map(str::to_owned);
         let namespace = text_of(deployment, "/metadata/namespace").to_owned();
-        let variables = list(&manager["env"]).into_iter().filter_map(|variable| {
-            let of_pod = text_of(&variable, "/valueFrom/fieldRef/fieldPath");
+        let variables = list_of(manager, "env").iter().filter_map(|variable| {
+            let of_pod = text_of(variable, "/valueFrom/fieldRef/fieldPath");
             let of_pod = (of_pod == "metadata.namespace").then(|| namespace.clone());
             Some((
                 text(&variable["name"])?,
@@ -181,10 +182,15 @@ mod tests {
     #[test]
     fn the_operator_is_that_of_the_deployment() {
         let objects = [
-            json!({ "kind": "Deployment", "spec": { "template": { "spec": { "containers": [{ "name": "web" }] } } } }),
+            // Another Deployment, whose container has the same name.
             json!({
                 "kind": "Deployment",
-                "metadata": { "name": "m", "namespace": "system" },
+                "metadata": { "name": "a", "namespace": "system", "labels": { "control-plane": "web" } },
+                "spec": { "template": { "spec": { "serviceAccountName": "web", "containers": [{ "name": "manager" }] } } },
+            }),
+            json!({
+                "kind": "Deployment",
+                "metadata": { "name": "m", "namespace": "system", "labels": { "control-plane": "controller-manager" } },
                 "spec": { "template": { "spec": {
                     "serviceAccountName": "account",
                     "containers": [{ "name": "proxy" }, {
@@ -213,6 +219,8 @@ mod tests {
         };
         assert_eq!(Deployed::of(&objects), Some(expected));
         assert_eq!(Deployed::of(&objects[..1]), None);
+        let twice = [objects[1].clone(), objects[1].clone()];
+        assert_eq!(Deployed::of(&twice), None);
     }
 
     #[test]

@@ -52,7 +52,9 @@ pub enum DevError {
     NoConfigFolder,
     #[error("`config/default` deploys no operator")]
     #[diagnostic(code("dev-no-manager"))]
-    #[diagnostic(help("one of its Deployments must have a container `manager`"))]
+    #[diagnostic(help(
+        "one Deployment there must have the label `control-plane: controller-manager` and a container `manager`"
+    ))]
     NoManager,
     #[error(
         "the operator of `config/default` takes no Lease, so the one in the cluster could not step aside"

@@ -45,10 +45,10 @@ pub enum ExternalError {
         path: String,
         module: Option<CrateSpec>,
     },
-    #[error("`{}` cannot be read as YAML: {reason}", .file.display())]
+    #[error("`{}` is not UTF-8", .file.display())]
     #[diagnostic(code("external-unreadable"))]
-    #[diagnostic(help("name a file of plain YAML, such as `helm template` renders from a chart"))]
-    Unreadable { file: PathBuf, reason: String },
+    #[diagnostic(help("name a file of YAML, such as `helm template` renders from a chart"))]
+    NotText { file: PathBuf },
     #[error("`{}` has no CRD for `{kind}`{}", .file.display(), only_for(.kinds))]
     #[diagnostic(code("external-no-kind"))]
     #[diagnostic(help(

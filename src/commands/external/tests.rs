@@ -234,7 +234,7 @@ fn impossible_options_are_refused() {
         ),
         (
             format!("api {new} --external-api-crd Dockerfile"),
-            "external-unreadable",
+            "not-yaml",
         ),
         (
             format!("api {new} --external-api-crd crds.yaml --resource"),

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use crate::commands::error::Result;
 use crate::import::go::GoProject;
 use crate::import::go::reconcilers::Reconciler;
 use crate::import::go::source::Marker;
@@ -32,7 +33,7 @@ impl Markers {
         model: &mut Model,
         reconcilers: &[Reconciler<'_, '_>],
         remaining: &mut Remaining,
-    ) -> Self {
+    ) -> Result<Self> {
         let mut found = Self::default();
         let nested = nested_modules(go);
         for file in &go.sources {
@@ -69,12 +70,12 @@ impl Markers {
             }
         }
         found.check_webhooks(go, model, remaining);
-        let of_role = role::missing(go, model, &found, remaining);
+        let of_role = role::missing(go, model, &found, remaining)?;
         let file = role::PATH.to_owned();
         found
             .of_rest
             .extend(of_role.into_iter().map(|text| (text, file.clone())));
-        found
+        Ok(found)
     }
 
     /// All markers that make roles.

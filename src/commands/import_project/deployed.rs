@@ -2,16 +2,15 @@
 
 use std::collections::BTreeMap;
 
-use serde::Deserialize;
 use serde_json::Value;
 
 use crate::commands::error::Result;
 use crate::import::go::GoProject;
-use crate::import::go::error::GoError;
 use crate::layout;
 use crate::names::ProjectName;
 use crate::names::objects::{MANAGER, NAMESPACE};
 use crate::project::{Certificates, Project};
+use crate::yaml;
 
 use super::remaining::{Remaining, Step};
 
@@ -30,11 +29,11 @@ pub struct Deployed {
 
 impl Deployed {
     pub fn read(go: &GoProject<'_>) -> Result<Self> {
-        let kustomization = yaml(go, layout::DEFAULT_KUSTOMIZATION)?
+        let kustomization = documents(go, layout::DEFAULT_KUSTOMIZATION)?
             .into_iter()
             .next()
             .unwrap_or_default();
-        let documents = yaml(go, layout::MANAGER)?;
+        let documents = documents(go, layout::MANAGER)?;
         let manager = documents
             .into_iter()
             .find(|it| it["kind"] == "Deployment")
@@ -166,17 +165,9 @@ pub(super) fn texts(list: &Value) -> Vec<String> {
 }
 
 /// The documents of a file; none if there is no such file.
-fn yaml(go: &GoProject<'_>, path: &str) -> Result<Vec<Value>> {
+pub(super) fn documents(go: &GoProject<'_>, path: &str) -> Result<Vec<Value>> {
     let Some(text) = go.files.get(path) else {
         return Ok(Vec::new());
     };
-    let mut documents = Vec::new();
-    for document in serde_yaml::Deserializer::from_str(text) {
-        let document = Value::deserialize(document).map_err(|error| GoError::NotYaml {
-            path: path.to_owned(),
-            reason: error.to_string(),
-        })?;
-        documents.push(document);
-    }
-    Ok(documents)
+    Ok(yaml::read(path, text)?)
 }

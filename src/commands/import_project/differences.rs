@@ -3,12 +3,13 @@
 
 use serde_json::Value;
 
+use crate::commands::error::Result;
 use crate::import::go::GoProject;
 use crate::layout;
 use crate::names::objects::MANAGER;
 use crate::project::Project;
 
-use super::deployed::{Deployed, texts};
+use super::deployed::{Deployed, documents, texts};
 use super::remaining::{Remaining, Step};
 
 /// What kubebuilder, operator-sdk and their plugins put into `config/default`.
@@ -64,7 +65,12 @@ const POD: [&str; 5] = [
 
 impl Deployed {
     /// What the Kustomize files have that the new project does not.
-    pub fn differences(&self, go: &GoProject<'_>, project: &Project, remaining: &mut Remaining) {
+    pub fn differences(
+        &self,
+        go: &GoProject<'_>,
+        project: &Project,
+        remaining: &mut Remaining,
+    ) -> Result<()> {
         let mut add = |text: String| remaining.add(Step::Deployment, text);
         if self.is_irregular(&project.project_name) {
             add(self.names(project));
@@ -112,7 +118,7 @@ impl Deployed {
             }
         }
         self.manager_differences(project, &mut add);
-        folder_differences(go, &mut add);
+        folder_differences(go, &mut add)
     }
 
     /// What the objects are called, if it is not what those of a new project are.
@@ -239,15 +245,11 @@ fn pod_differences(pod: &Value, add: &mut impl FnMut(String)) {
 }
 
 /// The patches and roles of other folders of `config/`.
-fn folder_differences(go: &GoProject<'_>, add: &mut impl FnMut(String)) {
-    for (path, text) in go
-        .files
-        .iter()
-        .filter(|(path, _)| path.starts_with(layout::CONFIG))
-    {
-        let Ok(value) = serde_yaml::from_str::<Value>(text) else {
-            continue;
-        };
+fn folder_differences(go: &GoProject<'_>, add: &mut impl FnMut(String)) -> Result<()> {
+    let is_kustomization =
+        |path: &&String| path.starts_with(layout::CONFIG) && path.ends_with("kustomization.yaml");
+    for path in go.files.keys().filter(is_kustomization) {
+        let value = documents(go, path)?.into_iter().next().unwrap_or_default();
         if path == layout::RBAC_KUSTOMIZATION {
             for resource in texts(&value["resources"]) {
                 let known = ["role.yaml", "role_binding.yaml", "service_account.yaml"];
@@ -283,8 +285,7 @@ fn folder_differences(go: &GoProject<'_>, add: &mut impl FnMut(String)) {
         }
         for image in value["images"].as_array().into_iter().flatten() {
             let part = |name: &str| image[name].as_str().unwrap_or_default();
-            let is_set = !["", "controller"].contains(&part("newName"));
-            if is_set && path.ends_with("kustomization.yaml") {
+            if !["", "controller"].contains(&part("newName")) {
                 add(format!(
                     "`{path}` of the project in Go sets the image `{}:{}`: type it after `make deploy IMG=`",
                     part("newName"),
@@ -293,6 +294,7 @@ fn folder_differences(go: &GoProject<'_>, add: &mut impl FnMut(String)) {
             }
         }
     }
+    Ok(())
 }
 
 fn is_one_of(path: &str, known: &[&str]) -> bool {

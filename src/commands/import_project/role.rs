@@ -3,15 +3,16 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use serde::Deserialize;
 use serde_json::Value;
 
+use crate::commands::error::Result;
 use crate::import::go::GoProject;
 use crate::layout;
 use crate::manifests::{code_marker, rbac};
 use crate::names::objects::{MANAGER_ROLE, NAMESPACE};
 
 use super::carried::Markers;
+use super::deployed::documents;
 use super::model::Model;
 use super::remaining::{Remaining, Step};
 
@@ -35,22 +36,13 @@ pub fn missing(
     model: &Model,
     markers: &Markers,
     remaining: &mut Remaining,
-) -> Vec<String> {
-    let Some(text) = go.files.get(PATH) else {
-        return Vec::new();
-    };
+) -> Result<Vec<String>> {
+    let documents = documents(go, PATH)?;
+    if documents.is_empty() {
+        return Ok(Vec::new());
+    }
     let own = model.project.project_name.namespace();
     let is_own = |namespace: &String| *namespace == own || namespace == NAMESPACE;
-    let documents = match documents(text) {
-        Ok(documents) => documents,
-        Err(error) => {
-            remaining.add(
-                Step::Lost,
-                format!("`{PATH}` is not YAML, and was not compared with the markers: {error}"),
-            );
-            return Vec::new();
-        }
-    };
     // A namespaced project has its role in every namespace that it watches.
     let normal = |mut permission: Permission| {
         permission.role.0 = permission.role.0.map(|namespace| {
@@ -95,7 +87,7 @@ pub fn missing(
             ),
         }
     }
-    missing
+    Ok(missing)
 }
 
 /// What the markers grant and the file does not.
@@ -137,11 +129,6 @@ fn with_usual_name(
         );
     }
     theirs
-}
-
-fn documents(text: &str) -> Result<Vec<Value>, serde_yaml::Error> {
-    let documents = serde_yaml::Deserializer::from_str(text);
-    documents.map(Value::deserialize).collect()
 }
 
 impl Permission {

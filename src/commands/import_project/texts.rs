@@ -2,9 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use serde::Deserialize;
 use serde_json::Value;
 
+use crate::commands::error::Result;
 use crate::import::go::GoProject;
 use crate::import::go::reconcilers::Reconciler;
 use crate::import::types::Imported;
@@ -31,8 +31,9 @@ pub fn all(
     reconcilers: &[Reconciler<'_, '_>],
     deployed: &Deployed,
     remaining: &mut Remaining,
-) -> BTreeMap<String, String> {
+) -> Result<BTreeMap<String, String>> {
     let project = &model.project;
+    let samples = samples(go)?;
     let mut texts = BTreeMap::new();
     for (key, at) in &model.controllers {
         let (gvk, name) = key;
@@ -77,17 +78,17 @@ pub fn all(
         for imported in kinds.iter().filter(|it| is_that(resource, it)) {
             let types = scaffold::with_license(project, imported.types.clone());
             texts.insert(place.types(), types);
-            let sample = sample(go, resource, imported, remaining);
+            let sample = sample(&samples, resource, imported, remaining);
             texts.insert(place.sample(), sample.clone());
             texts.insert(place.stored_sample(), sample);
         }
     }
-    other_samples(go, model, remaining);
+    other_samples(&samples, model, remaining);
     if let Some(text) = scaffold_lib(project).and_then(|text| markers.in_lib(&text)) {
         texts.insert(layout::LIB.to_owned(), text);
     }
     texts.extend(deployed.texts(project));
-    texts
+    Ok(texts)
 }
 
 /// The text of each converter of a hub.
@@ -158,49 +159,67 @@ fn translate(reconciler: &Reconciler<'_, '_>, path: &str) -> String {
     text
 }
 
+/// An object in a sample of the Go project.
+struct Sample<'a> {
+    path: &'a str,
+    /// Its document.
+    text: &'a str,
+    value: Value,
+}
+
+impl Sample<'_> {
+    fn is_of(&self, group: &str, version: &str, kind: &str) -> bool {
+        self.value["apiVersion"] == format!("{group}/{version}") && self.value["kind"] == kind
+    }
+}
+
+/// The samples of the Go project.
+fn samples<'a>(go: &'a GoProject<'_>) -> Result<Vec<Sample<'a>>> {
+    let is_sample = |path: &str| path.starts_with(SAMPLES) && !path.ends_with("kustomization.yaml");
+    let mut samples = Vec::new();
+    for (path, text) in go.files.iter().filter(|(path, _)| is_sample(path)) {
+        for document in yaml::documents(text) {
+            let value = document.read(path)?;
+            let text = document.text;
+            samples.push(Sample { path, text, value });
+        }
+    }
+    samples.retain(|sample| !sample.value.is_null());
+    Ok(samples)
+}
+
 /// The sample of a version of a kind: that of the Go project, if it has a spec, or else one made from the schema.
 fn sample(
-    go: &GoProject<'_>,
+    samples: &[Sample<'_>],
     resource: &Resource,
     imported: &Imported,
     remaining: &mut Remaining,
 ) -> String {
     let (group, version) = (resource.qualified_group(), resource.version.as_str());
-    let kind = resource.kind.as_str();
-    let api_version = format!("{group}/{version}");
-    for (path, text) in go
-        .files
-        .iter()
-        .filter(|(path, _)| path.starts_with(SAMPLES))
-    {
-        for document in text.split("\n---") {
-            let Ok(value) = serde_yaml::from_str::<Value>(document.trim_start_matches("---"))
-            else {
-                continue;
-            };
-            let is_it = value["apiVersion"] == *api_version && value["kind"] == *kind;
-            if !is_it || value.get("spec").is_none_or(Value::is_null) {
-                continue;
-            }
-            if value["metadata"].get("namespace").is_none() {
-                return document.trim_start_matches("---").trim().to_owned() + "\n";
-            }
-            let mut value = value;
-            if let Some(metadata) = value["metadata"].as_object_mut() {
-                metadata.remove("namespace");
-            }
-            remaining.add(
-                Step::Types,
-                format!("The sample in `{path}` names a namespace, which the new one does not: the tests create it in their own"),
-            );
-            return yaml::write(&value);
-        }
+    let has_spec = |value: &Value| value.get("spec").is_some_and(|spec| !spec.is_null());
+    let found = samples.iter().find(|sample| {
+        sample.is_of(&group, version, resource.kind.as_str()) && has_spec(&sample.value)
+    });
+    let Some(found) = found else {
+        remaining.add(
+            Step::Types,
+            format!("The project in Go has no sample of `{}` with a spec: put values that a user would write into the new one, which has only what the schema requires", resource.gvk()),
+        );
+        return yaml::write(&imported.sample);
+    };
+    if found.value["metadata"].get("namespace").is_none() {
+        return found.text.trim().to_owned() + "\n";
     }
+    let mut value = found.value.clone();
+    if let Some(metadata) = value["metadata"].as_object_mut() {
+        metadata.shift_remove("namespace");
+    }
+    let path = found.path;
     remaining.add(
         Step::Types,
-        format!("The project in Go has no sample of `{}` with a spec: put values that a user would write into the new one, which has only what the schema requires", resource.gvk()),
+        format!("The sample in `{path}` names a namespace, which the new one does not: the tests create it in their own"),
     );
-    yaml::write(&imported.sample)
+    yaml::write(&value)
 }
 
 /// Whether these are the types of that resource.
@@ -211,55 +230,29 @@ fn is_that(resource: &Resource, imported: &Imported) -> bool {
         && resource.kind.as_str() == imported.kind
 }
 
-/// Tells which samples are not carried over.
-fn other_samples(go: &GoProject<'_>, model: &Model, remaining: &mut Remaining) {
-    let mut others = Vec::new();
-    for (path, text) in go
-        .files
+/// Tells which samples are not carried over: only the first object of a kind of the project is.
+fn other_samples(samples: &[Sample<'_>], model: &Model, remaining: &mut Remaining) {
+    let is_carried = |sample: &Sample<'_>| {
+        let text = |key: &str| sample.value[key].as_str().unwrap_or_default();
+        let (version, kind) = (text("apiVersion"), text("kind"));
+        let (group, version) = version.split_once('/').unwrap_or(("", version));
+        let resource = model.find(group, version, kind).filter(Resource::is_own);
+        let mut same = samples.iter().filter(|it| it.is_of(group, version, kind));
+        let is_only = |it: &Sample<'_>| it.path != sample.path || std::ptr::eq(it, sample);
+        resource.is_some()
+            && same.next().is_some_and(|first| std::ptr::eq(first, sample))
+            && samples.iter().all(is_only)
+    };
+    let mut others: Vec<&str> = samples
         .iter()
-        .filter(|(path, _)| path.starts_with(SAMPLES))
-    {
-        let mut seen = 0;
-        for document in serde_yaml::Deserializer::from_str(text) {
-            let Ok(value) = Value::deserialize(document) else {
-                others.push(path.as_str());
-                break;
-            };
-            let api_version = value["apiVersion"].as_str().unwrap_or_default();
-            let (group, version) = api_version.split_once('/').unwrap_or(("", api_version));
-            let kind = value["kind"].as_str().unwrap_or_default();
-            let is_kustomization = path.ends_with("kustomization.yaml") || value.is_null();
-            let resource = model.find(group, version, kind).filter(Resource::is_own);
-            let is_first = resource.is_some_and(|it| first_sample(go, &it) == Some(path));
-            if !is_kustomization && (!is_first || seen > 0) {
-                others.push(path.as_str());
-                break;
-            }
-            seen += usize::from(!is_kustomization);
-        }
-    }
+        .filter(|sample| !is_carried(sample))
+        .map(|sample| sample.path)
+        .collect();
+    others.dedup();
     if !others.is_empty() {
         remaining.add(
             Step::Types,
             format!("These samples are not carried over, or only their first object: copy what you need of `{}`", others.join("`, `")),
         );
     }
-}
-
-/// The first file with a sample of that type.
-fn first_sample<'a>(go: &GoProject<'a>, resource: &Resource) -> Option<&'a String> {
-    let api_version = format!("{}/{}", resource.qualified_group(), resource.version);
-    let mut samples = go
-        .files
-        .iter()
-        .filter(|(path, _)| path.starts_with(SAMPLES));
-    let found = samples.find(|(_, text)| {
-        text.split("\n---").any(|document| {
-            let value = serde_yaml::from_str::<Value>(document.trim_start_matches("---"));
-            value.is_ok_and(|value| {
-                value["apiVersion"] == *api_version && value["kind"] == *resource.kind.as_str()
-            })
-        })
-    });
-    found.map(|(path, _)| path)
 }

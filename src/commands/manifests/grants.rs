@@ -2,7 +2,6 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use serde::Deserialize;
 use serde_json::Value;
 
 use crate::error::quoted;
@@ -10,14 +9,25 @@ use crate::layout;
 use crate::manifests::code_marker::{CodeMarker, MarkerError};
 use crate::modules;
 use crate::tree::Tree;
+use crate::yaml::{self, YamlError};
 
 /// How many permissions a warning lists.
 const NAMED: usize = 5;
 
 /// A warning about permissions that the role no longer grants, if there are any.
 pub fn lost(tree: &Tree, roles: &str) -> Option<String> {
-    let before = permissions(tree.text(layout::MANAGER_ROLE)?);
-    let after = permissions(roles);
+    let old = tree.text(layout::MANAGER_ROLE)?;
+    let read = |text| Ok(permissions(&yaml::read(layout::MANAGER_ROLE, text)?));
+    let both = read(old).and_then(|before| Ok((before, read(roles)?)));
+    let (before, after) = match both {
+        Ok(both) => both,
+        Err(error) => {
+            let error: YamlError = error;
+            return Some(format!(
+                "{error}: kbr writes it again, and cannot tell which permissions it no longer grants"
+            ));
+        }
+    };
     let lost: Vec<&String> = before.difference(&after).collect();
     if lost.is_empty() {
         return None;
@@ -42,10 +52,13 @@ pub fn taken(tree: &Tree, markers: &[CodeMarker], roles: &[Value]) -> Vec<Marker
         path.starts_with(layout::RBAC) && path.ends_with(".yaml") && *path != layout::MANAGER_ROLE
     });
     let mut known = BTreeMap::new();
+    let mut errors: Vec<MarkerError> = Vec::new();
     for (path, text) in others {
-        known.extend(documents(text).map(|document| (identity(&document), path)));
+        match yaml::read(path, text) {
+            Ok(documents) => known.extend(documents.iter().map(|it| (identity(it), path))),
+            Err(error) => errors.push(error.into()),
+        }
     }
-    let mut errors = Vec::new();
     for role in roles {
         let name = role["metadata"]["name"].as_str().unwrap_or_default();
         let Some(path) = known.insert(identity(role), layout::MANAGER_ROLE) else {
@@ -72,16 +85,10 @@ fn identity(object: &Value) -> [String; 3] {
         .map(|part| part.as_str().unwrap_or_default().to_owned())
 }
 
-/// The documents of a YAML file, up to the first that cannot be read.
-fn documents(text: &str) -> impl Iterator<Item = Value> {
-    let documents = serde_yaml::Deserializer::from_str(text);
-    documents.map_while(|document| Value::deserialize(document).ok())
-}
-
 /// Each permission, such as `get batch/jobs`.
-fn permissions(text: &str) -> BTreeSet<String> {
+fn permissions(roles: &[Value]) -> BTreeSet<String> {
     let mut permissions = BTreeSet::new();
-    for role in documents(text) {
+    for role in roles {
         for rule in role["rules"].as_array().into_iter().flatten() {
             for target in targets(rule) {
                 let verbs = words(&rule["verbs"]);

@@ -2,6 +2,8 @@
 
 use thiserror::Error;
 
+use crate::yaml::Problem;
+
 /// The reason. Its text continues a sentence that begins with the place.
 #[derive(Debug, PartialEq, Eq, Error)]
 pub enum Reason {
@@ -14,18 +16,10 @@ pub enum Reason {
         /// What it has instead.
         others: String,
     },
-    #[error("is a Helm template, not YAML: `{{{{` has no meaning there")]
-    Template { line: usize },
     #[error("is a Helm template: its name contains `{{{{`")]
     TemplateName,
-    #[error("is not YAML: {message}")]
-    Yaml { line: usize, message: String },
-    #[error(
-        "is nested more than 128 levels deep, as a YAML anchor is that contains an alias of itself"
-    )]
-    TooDeep { line: usize },
-    #[error("repeats YAML anchors so often that it would not fit into memory")]
-    TooManyAliases { line: usize },
+    #[error("{0}")]
+    Yaml(Problem),
     #[error("is of the version `{version}`, and only `apiextensions.k8s.io/v1` can be read")]
     Version { version: String },
     #[error("has {bytes} bytes as JSON, and an API server stores at most 1.5 MiB")]
@@ -53,34 +47,18 @@ pub enum Reason {
 }
 
 impl Reason {
-    /// The line within its document, if it is about one.
-    pub(super) fn line_within(&self) -> usize {
-        match self {
-            Self::Template { line }
-            | Self::Yaml { line, .. }
-            | Self::TooDeep { line }
-            | Self::TooManyAliases { line } => *line,
-            _ => 1,
-        }
-    }
-
     /// What to type or write instead.
     pub(super) fn help(&self) -> String {
         match self {
             Self::Url { url } => format!(
                 "kbr downloads nothing: type `curl -LO {url}`, and then the name of the file"
             ),
-            Self::Template { .. } | Self::TemplateName => {
-                "render the chart, and name the result: `helm template CHART --include-crds > crds.yaml`"
-                    .to_owned()
-            }
-            Self::NotText | Self::NoCrd { .. } | Self::Yaml { .. } => {
+            Self::TemplateName => Problem::Template.help().to_owned(),
+            Self::Yaml(problem) => problem.help().to_owned(),
+            Self::NotText | Self::NoCrd { .. } => {
                 "name files or folders with CRDs, such as `config/crd/bases`, or what \
                  `kubectl get crd NAME -o yaml` prints"
                     .to_owned()
-            }
-            Self::TooDeep { .. } | Self::TooManyAliases { .. } => {
-                "write the schema without YAML anchors".to_owned()
             }
             Self::Version { .. } => {
                 "Kubernetes removed it in 1.22; on a cluster that has the CRD, `kubectl get crd NAME -o yaml` prints it as v1"

@@ -37,10 +37,6 @@ pub enum GoError {
         line: usize,
         message: String,
     },
-    #[error("{path}: not YAML: {reason}")]
-    #[diagnostic(code("import-not-yaml"))]
-    #[diagnostic(help("repair the file"))]
-    NotYaml { path: String, reason: String },
     #[error("`config/crd/bases` has no CRD of {}, which PROJECT lists", quoted(.kinds))]
     #[diagnostic(code("import-no-crd"))]
     #[diagnostic(help(

@@ -123,7 +123,9 @@ fn crds(printed: &str) -> Vec<CrdDocument> {
 }
 
 fn rendered(crds: &[CrdDocument]) -> String {
-    reference(crds, &[], "1.37").expect("there are kinds")
+    reference(crds, &[], "1.37")
+        .expect("samples")
+        .expect("there are kinds")
 }
 
 /// A CRD of one version with that schema.
@@ -297,7 +299,9 @@ fn examples_are_the_samples_of_a_version() {
         ("d.yaml", "kind: Foo\n"),
         ("e.yaml", "{ no YAML"),
     ];
-    let text = reference(&[crd], &samples, "1.37").expect("a kind");
+    let text = reference(&[crd], &samples, "1.37")
+        .expect("samples")
+        .expect("a kind");
     let found = text.matches("An example, ").count();
     assert_eq!(found, 2, "{text}");
     assert!(text.contains(&format!(
@@ -315,5 +319,8 @@ fn examples_are_the_samples_of_a_version() {
 
 #[test]
 fn without_kinds_there_is_no_reference() {
-    assert_eq!(reference(&[], &[("a.yaml", "kind: Foo\n")], "1.37"), None);
+    assert_eq!(
+        reference(&[], &[("a.yaml", "kind: Foo\n")], "1.37"),
+        Ok(None)
+    );
 }

@@ -7,6 +7,8 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
+use crate::yaml;
+
 /// The keys whose values are expressions.
 const KEYS: [&str; 3] = ["expression", "messageExpression", "valueExpression"];
 
@@ -22,7 +24,8 @@ pub(super) struct Places {
 
 impl Places {
     pub(super) fn of(text: &str, documents: &[Value]) -> Self {
-        let mut starts = starts(text);
+        let found = yaml::documents(text).into_iter();
+        let mut starts: Vec<usize> = found.map(|document| document.start).collect();
         if starts.len() != documents.len() {
             starts = vec![0; documents.len()];
         }
@@ -82,28 +85,6 @@ impl Places {
         });
         place.map_or_else(|| self.document(number), |at| line_and_column(text, *at))
     }
-}
-
-/// The first byte of each document.
-fn starts(text: &str) -> Vec<usize> {
-    let mut starts = Vec::new();
-    let (mut start, mut has_content, mut at) = (0, false, 0);
-    for line in text.split_inclusive('\n') {
-        if line.starts_with("---") {
-            if has_content {
-                starts.push(start);
-            }
-            (start, has_content) = (at + line.len(), false);
-        } else {
-            let bare = line.trim();
-            has_content |= !bare.is_empty() && !bare.starts_with('#');
-        }
-        at += line.len();
-    }
-    if has_content {
-        starts.push(start);
-    }
-    starts
 }
 
 /// The expressions in a document, in the order in which they are written: pointer, key and text.

@@ -215,7 +215,7 @@ $ kbr manifests
 error: config/policy/own.yaml:12:3: a ValidatingAdmissionPolicy has no field `spec.validation`; `kubectl explain ValidatingAdmissionPolicy` lists the fields
 
 $ kbr manifests
-error: config/policy/own.yaml:13:1: this is not YAML: did not find expected node content at line 13 column 1, while parsing a flow node; in YAML, quote an expression that begins with `!`, `{` or `[`, or has `: ` or ` #` in it, or write it below `>-`
+error: config/policy/own.yaml:13:1: this is not YAML: did not find expected node content at line 13 column 1, while parsing a flow node; correct the line: YAML needs quotes around a text that begins with `!`, `{`, `[`, `*` or `&`, or has `: ` or ` #` in it
 
 $ kbr manifests
 error: config/policy/own.yaml:18:3: the binding is for the ValidatingAdmissionPolicy `other`, which is not in config/policy: it would do nothing; after `policyName:`, write `own`

@@ -186,7 +186,7 @@ fn a_broken_config_is_refused() {
     );
     refuse(
         &no_manager,
-        &["has no Deployment `controller-manager` with a container `manager`"],
+        &["has 0 Deployments with the label `control-plane: controller-manager`"],
     );
     no_manager.edit(
         "config/default/leader_election_replacements.yaml",
