@@ -93,7 +93,7 @@ fn edit(random: &mut Random, files: &mut Files) {
 
 #[test]
 fn kustomizations_end_with_a_result_or_with_an_error_that_names_a_file() {
-    fuzz("kustomizations", 400, 1, |random| {
+    fuzz("kustomizations", 100, 4, |random| {
         let (project, mut files) = GOLDENS[random.below(GOLDENS.len())].clone();
         let before = files.clone();
         for _ in 0..=random.below(5) {

@@ -175,6 +175,24 @@ fn helm_builds_what_kustomize_builds() {
     }
 }
 
+/// Also right after `kbr init`.
+#[test]
+fn a_chart_without_crds_renders() {
+    let project = Sandbox::new();
+    project
+        .kbr("init --domain example.com --project-name plain")
+        .success();
+    project.kbr("manifests").success();
+    project.kbr("chart").success();
+    let chart = Chart {
+        project,
+        name: "plain",
+    };
+    let rendered = chart.default(&[]);
+    assert!(find(&rendered, "Deployment", "plain-controller-manager").is_some());
+    chart.helm(&["lint", "--strict", "dist/chart"]).success();
+}
+
 #[test]
 fn the_chart_follows_edits_of_config() {
     let project = Sandbox::new();

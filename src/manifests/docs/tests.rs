@@ -297,9 +297,9 @@ fn examples_are_the_samples_of_a_version() {
         ("b.yaml", beside.as_str()),
         ("c.yaml", other.as_str()),
         ("d.yaml", "kind: Foo\n"),
-        ("e.yaml", "{ no YAML"),
     ];
-    let text = reference(&[crd], &samples, "1.37")
+    let crds = [crd];
+    let text = reference(&crds, &samples, "1.37")
         .expect("samples")
         .expect("a kind");
     let found = text.matches("An example, ").count();
@@ -315,6 +315,9 @@ fn examples_are_the_samples_of_a_version() {
             .count()
     });
     assert_eq!(headings, 3);
+    let broken = [("e.yaml", "kind: Foo\n---\n{ no YAML")];
+    let error = reference(&crds, &broken, "1.37").expect_err("refused");
+    assert!(error.to_string().starts_with("`e.yaml:3` is not YAML: "));
 }
 
 #[test]
