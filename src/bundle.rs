@@ -94,8 +94,7 @@ pub fn files(project: &Project, tree: &Tree, release: &Release<'_>) -> Result<Ma
     let manager = Manager::take(&mut all)?;
     let permissions = permissions::take(&mut all, &manager.accounts(), !leases.is_empty())?;
     let webhooks = webhooks::take(&mut all, &manager, name)?;
-    let policies = taken(&mut all, |it| it.group() == POLICIES);
-    warnings.extend(without(&policies));
+    warnings.extend(without_policies(&mut all));
     let modes = webhooks::install_modes(project, &webhooks)?;
     let secrets = deployment::secrets(&certificates);
     if deployment::measure(&mut all, &secrets) {
@@ -155,8 +154,9 @@ pub fn files(project: &Project, tree: &Tree, release: &Release<'_>) -> Result<Ma
     })
 }
 
-/// A warning about admission policies, which OLM does not install.
-fn without(policies: &[Object]) -> Option<String> {
+/// Takes out admission policies, which OLM does not install, and warns if there were any.
+fn without_policies(all: &mut Vec<Object>) -> Option<String> {
+    let policies = taken(all, |it| it.group() == POLICIES);
     let mut files: Vec<&str> = policies.iter().map(|it| &*it.file).collect();
     files.dedup();
     (!files.is_empty()).then(|| {
