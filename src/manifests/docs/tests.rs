@@ -317,7 +317,7 @@ fn examples_are_the_samples_of_a_version() {
     assert_eq!(headings, 3);
     let broken = [("e.yaml", "kind: Foo\n---\n{ no YAML")];
     let error = reference(&crds, &broken, "1.37").expect_err("refused");
-    assert!(error.to_string().starts_with("`e.yaml:3` is not YAML: "));
+    assert!(error.to_string().starts_with("`e.yaml:4` is not YAML: "));
 }
 
 #[test]
