@@ -22,7 +22,7 @@ use std::path::PathBuf;
 use clap::{ArgAction, Args, Parser, Subcommand, ValueEnum};
 
 use crate::names::{
-    ControllerName, Domain, Group, Kind, Owner, Plural, ProjectName, Repo, Version,
+    ControllerName, Domain, Group, Kind, Owner, Plural, ProjectName, TypedRepo, Version,
 };
 use crate::project::{Certificates, License};
 
@@ -235,9 +235,9 @@ pub struct InitArgs {
     #[arg(long, value_name = "NAME")]
     pub project_name: Option<ProjectName>,
 
-    /// URL of the source repository
+    /// URL of the source repository; the path of a Go module is taken as one
     #[arg(long, value_name = "URL")]
-    pub repo: Option<Repo>,
+    pub repo: Option<TypedRepo>,
 
     /// License of the emitted files
     #[arg(long, value_name = "LICENSE", default_value = "apache2")]

@@ -216,7 +216,9 @@ fn manifests(args: &ManifestsArgs, color: Color, run: &Run) -> Result<()> {
     let (project, tree) = load(&run.root, Project::parse)?;
     let old = against::old(&run.root, args)?;
     storage::check(&project, &tree)?;
-    let made = manifests::from_markers(&project, &tree)?;
+    let mut with_sources = tree.clone();
+    with_sources.read_sources(&run.root)?;
+    let made = manifests::from_markers(&project, &with_sources)?;
     let Some(compiled) = Compiled::of(project, tree, "kbr manifests", color, run)? else {
         return Ok(());
     };

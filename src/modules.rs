@@ -26,6 +26,7 @@ use thiserror::Error;
 
 use crate::rust::{Replacement, replaced};
 use names::Names;
+pub use places::join;
 use places::places;
 pub use project::reached;
 use project::{all_crates, carry_imports, read};

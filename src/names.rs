@@ -152,6 +152,32 @@ names! {
     Repo => rules::repo, near::trimmed;
 }
 
+/// What is typed as the source repository: its URL, or the path of a Go module, which kubebuilder takes.
+#[derive(Debug, Clone)]
+pub struct TypedRepo {
+    pub repo: Repo,
+    /// The module path, if it was one.
+    pub module: Option<String>,
+}
+
+impl FromStr for TypedRepo {
+    type Err = NameError;
+
+    fn from_str(text: &str) -> Result<Self, NameError> {
+        let host = text.split('/').next().unwrap_or_default();
+        // The first part of a module path that can be downloaded has a dot.
+        let is_module = !text.contains("://") && host.contains('.') && dns::is_subdomain(host);
+        let module = is_module.then(|| text.to_owned());
+        let repo = module
+            .as_ref()
+            .map(|path| format!("https://{path}").parse());
+        Ok(Self {
+            repo: repo.unwrap_or_else(|| text.parse())?,
+            module,
+        })
+    }
+}
+
 impl ProjectName {
     /// The name as a Rust identifier: the library crate's name.
     pub fn crate_name(&self) -> String {

@@ -23,6 +23,9 @@ const PARTS: [(&str, &[&str]); 3] = [
 /// proof: a module may be called `target` as well.
 const BUILD_OUTPUT: &str = "CACHEDIR.TAG";
 
+/// The files of folders whose sources are not the project's: of build output, of a project, of a downloaded crate.
+const APART: [&str; 3] = [BUILD_OUTPUT, "PROJECT", ".cargo-checksum.json"];
+
 /// Largest file that is read as text, in bytes. kbr writes nothing of that size, but a repository's
 /// root may contain anything.
 const LARGEST: u64 = 8 * 1024 * 1024;
@@ -89,6 +92,34 @@ impl Tree {
         for name in folders.difference(&known) {
             if self.entry(name) == Some(&Entry::Folder) {
                 self.read((*name).to_owned(), &root.join(name))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Also reads the Rust sources in all other folders, and the manifests of their packages. A folder that is a project of
+    /// its own is not entered, nor one with build output or with what cargo has downloaded.
+    pub fn read_sources(&mut self, root: &Path) -> Result<(), IoError> {
+        let mut folders = vec![(String::new(), root.to_owned())];
+        while let Some((prefix, folder)) = folders.pop() {
+            let children = children(&folder)?;
+            let is_apart = |(name, _): &(String, PathBuf)| APART.contains(&name.as_str());
+            if !prefix.is_empty() && children.iter().any(is_apart) {
+                continue;
+            }
+            for (name, path) in children {
+                let relative = format!("{prefix}{name}");
+                let found = fs::symlink_metadata(&path).map_err(IoError::at("read", &path))?;
+                if found.is_dir() && !name.starts_with('.') && name != "node_modules" {
+                    folders.push((format!("{relative}/"), path));
+                } else if found.is_file()
+                    && found.len() <= LARGEST
+                    && (name.ends_with(".rs") || name == "Cargo.toml")
+                    && !self.entries.contains_key(&relative)
+                    && let Some(text) = read_text(&path)?
+                {
+                    self.entries.insert(relative, Entry::File(text));
+                }
             }
         }
         Ok(())

@@ -1,9 +1,9 @@
 //! Options for a type that keeps a Deployment of one image.
 
 use std::num::NonZeroU16;
+use std::str::FromStr;
 
 use clap::Args;
-use clap::builder::RangedU64ValueParser;
 
 use crate::names::{CommandWord, ImageRef};
 
@@ -15,7 +15,13 @@ pub struct ImageArgs {
     pub image: Option<ImageRef>,
 
     /// TCP port on which it serves, for a Service [default: no Service]
-    #[arg(long, value_name = "PORT", requires = "image", value_parser = port)]
+    #[arg(
+        long,
+        value_name = "PORT",
+        requires = "image",
+        value_parser = port,
+        allow_negative_numbers = true
+    )]
     pub image_port: Option<NonZeroU16>,
 
     /// Command of the container, its words separated by commas [default: the image's own]
@@ -29,16 +35,33 @@ pub struct ImageArgs {
     pub image_command: Vec<CommandWord>,
 
     /// Numeric user that the container runs as, other than root [default: the image's own]
-    #[arg(long, value_name = "UID", requires = "image", value_parser = run_as_user())]
+    #[arg(
+        long,
+        value_name = "UID",
+        requires = "image",
+        value_parser = run_as_user,
+        allow_negative_numbers = true
+    )]
     pub run_as_user: Option<u32>,
 }
 
 fn port(text: &str) -> Result<NonZeroU16, &'static str> {
-    text.parse()
-        .map_err(|_| "a port is a number from 1 to 65535")
+    number(text).ok_or("a port is a number from 1 to 65535")
 }
 
 /// The values that the API server accepts as `runAsUser`, except root.
-fn run_as_user() -> RangedU64ValueParser<u32> {
-    RangedU64ValueParser::new().range(1..=i32::MAX as u64)
+fn run_as_user(text: &str) -> Result<u32, &'static str> {
+    match number(text) {
+        Some(0_u32) => Err(
+            "0 is root, and the pods must run as another user: `restricted`, the Pod Security Standard of kbr's \
+             projects, refuses root",
+        ),
+        Some(user) if i32::try_from(user).is_ok() => Ok(user),
+        _ => Err("a user is a number from 1 to 2147483647"),
+    }
+}
+
+/// A number without a sign.
+fn number<T: FromStr>(text: &str) -> Option<T> {
+    text.parse().ok().filter(|_| !text.starts_with('+'))
 }

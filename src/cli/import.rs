@@ -21,6 +21,10 @@ pub struct ImportCrdArgs {
     #[arg(value_name = "PATH", required = true)]
     pub paths: Vec<String>,
 
+    /// Leave out the CRD of this name, such as foos.example.com; may be repeated
+    #[arg(long, value_name = "NAME")]
+    pub except: Vec<String>,
+
     /// Write the types of a kind again that the project already has
     #[arg(long)]
     pub force: bool,

@@ -151,7 +151,10 @@ fn own(project: &Project, args: &ApiArgs) -> Result<Resource> {
     Ok(Resource {
         origin: Origin::Own {
             api: Api::new(is_namespaced, known.is_none()),
-            domain: project.domain.clone(),
+            domain: match known.map(|api| &api.origin) {
+                Some(Origin::Own { domain, .. }) => domain.clone(),
+                _ => project.domain.clone(),
+            },
         },
         controllers: Vec::new(),
         group: group(&args.group).cloned(),

@@ -23,7 +23,20 @@ use error::ImportError;
 
 /// The project with the kinds of the CRDs, and the changes to its files.
 pub fn plan(project: Project, args: &ImportCrdArgs, documents: &Documents) -> Result<Wanted> {
-    with_types(project, documents, &Hints::new(), args.force)
+    let mut documents = documents.clone();
+    for name in &args.except {
+        if !documents.crds.iter().any(|it| it.name() == name) {
+            let names = documents.crds.iter().map(|it| it.name().to_owned());
+            return Err(ImportError::ExceptUnknown {
+                name: name.clone(),
+                names: names.collect(),
+            }
+            .into());
+        }
+    }
+    let is_left_out = |it: &CrdDocument| args.except.iter().any(|name| it.name() == name);
+    documents.crds.retain(|it| !is_left_out(it));
+    with_types(project, &documents, &Hints::new(), args.force)
 }
 
 /// The same with what Go sources say about the types.

@@ -3,7 +3,7 @@
 use crate::cli::InitArgs;
 use crate::commands::initial::{LICENSE, changes};
 use crate::commands::wanted::Wanted;
-use crate::names::ProjectName;
+use crate::names::{ProjectName, TypedRepo};
 use crate::plan::Change;
 use crate::project::Project;
 use crate::tree::Tree;
@@ -14,9 +14,10 @@ pub fn plan(name: ProjectName, args: &InitArgs, tree: &Tree) -> Wanted {
     project.multigroup = args.multigroup;
     project.namespaced = args.namespaced;
     project.owner.clone_from(&args.owner);
-    project.repo.clone_from(&args.repo);
+    project.repo = args.repo.as_ref().map(|typed| typed.repo.clone());
     let changes = changes(&project);
-    let warnings = warnings(&changes, tree);
+    let mut warnings = warnings(&changes, tree);
+    warnings.extend(args.repo.as_ref().and_then(of_module));
     Wanted {
         changes,
         project: Some(project),
@@ -27,6 +28,15 @@ pub fn plan(name: ProjectName, args: &InitArgs, tree: &Tree) -> Wanted {
             false => "kbr create api --group GROUP --kind KIND",
         },
     }
+}
+
+/// What became of the path of a Go module.
+fn of_module(typed: &TypedRepo) -> Option<String> {
+    let module = typed.module.as_ref()?;
+    Some(format!(
+        "`{module}` is taken as the URL of the source repository, `{}`: a project in Rust has no module path",
+        typed.repo
+    ))
 }
 
 /// Warnings about what the project lacks because a file of the user is kept.

@@ -7,6 +7,7 @@
 pub mod error;
 mod grants;
 mod policies;
+mod sources;
 mod types;
 
 use std::collections::BTreeSet;
@@ -25,6 +26,7 @@ use crate::plan::{Change, is_generated};
 use crate::project::{Certificates, Project};
 use crate::tree::Tree;
 use error::ManifestsError;
+use sources::Sources;
 
 /// The manifests from the markers of all sources.
 pub struct FromMarkers {
@@ -32,17 +34,20 @@ pub struct FromMarkers {
     pub roles: String,
     /// The webhook configurations; none if no marker declares a webhook.
     pub webhooks: Vec<Value>,
+    pub warnings: Vec<String>,
 }
 
 /// Reads the markers of all sources, or reports everything that is wrong with them.
 pub fn from_markers(project: &Project, tree: &Tree) -> Result<FromMarkers> {
     let (mut markers, mut errors) = (Vec::new(), Vec::new());
-    for (path, source) in tree.files().filter(|(path, _)| is_source(path)) {
+    let sources = Sources::of(tree);
+    for (path, source) in &sources.files {
         let (found, wrong) = code_marker::read(path, source);
         markers.extend(found);
         errors.extend(wrong);
     }
-    errors.extend(grants::unreached(tree, &markers));
+    errors.extend(sources.outside(&markers));
+    let compiled: Vec<&str> = sources.compiled().collect();
     let namespace = project.project_name.namespace();
     let mut or_errors = |documents: std::result::Result<_, Vec<MarkerError>>| {
         documents.unwrap_or_else(|wrong| {
@@ -65,16 +70,13 @@ pub fn from_markers(project: &Project, tree: &Tree) -> Result<FromMarkers> {
         return Ok(FromMarkers {
             roles: manifests::generated(&roles),
             webhooks,
+            warnings: webhook::served::unserved(&markers, &compiled),
         });
     }
     errors.sort_by(|a, b| {
         (&a.location.path, a.location.line).cmp(&(&b.location.path, b.location.line))
     });
     Err(ManifestsError::Markers(errors).into())
-}
-
-fn is_source(path: &str) -> bool {
-    path.ends_with(".rs") && is_among_sources(path)
 }
 
 fn is_among_sources(path: &str) -> bool {
@@ -119,6 +121,7 @@ pub fn plan(
         .chain(of_types)
         .chain(to_migrate)
         .chain(of_roles)
+        .chain(made.warnings)
         .chain(of_policies)
         .chain(unread_sources(tree))
         .chain(warnings_of(&changes, tree))

@@ -1,5 +1,7 @@
 //! The names of a kind, a version or a group in code and in other text. Pure.
 
+mod origin;
+
 use std::collections::BTreeMap;
 
 use crate::project::{Admission, Project, Resource};
@@ -7,6 +9,7 @@ use crate::rust::marker::{Argument, Marker};
 use crate::rust::path::{links, path};
 use crate::rust::{Code, Replacement, Segment, replaced};
 use crate::scaffold;
+use origin::Origins;
 
 /// The suffixes that may follow a kind in the name of a type.
 const ENDINGS: [&str; 7] = [
@@ -55,17 +58,19 @@ impl Words {
         ending.is_some_and(|ending| ENDINGS.contains(&ending))
     }
 
-    /// Rust code with the new names: types of the kind as identifiers, in links of doc comments and in
+    /// Rust code with the new names, but not of other crates: types of the kind as identifiers, in links of doc comments and in
     /// literals of attributes that contain nothing else; the group of `#[kube]`; its version if `has_type`;
     /// and all of them in code markers.
     pub fn in_code(&self, text: &str, has_type: bool) -> String {
         let code = Code::read(text);
+        let origins = Origins::of(&code);
         let mut all: Vec<Replacement> = Vec::new();
         let mut attribute_end = 0;
         for at in 0..code.len() {
             attribute_end = code.attribute(at).map_or(attribute_end, |it| it.end);
             if code.is_word(at) {
-                all.extend(self.identifier(&code.segment(at)));
+                let renamed = self.identifier(&code.segment(at));
+                all.extend(renamed.filter(|_| !origins.is_foreign_token(at)));
             }
             let literal = code.string(at).filter(|_| at < attribute_end);
             if let Some(literal) = literal {
@@ -77,16 +82,18 @@ impl Words {
                 match pair.and_then(|pair| renamed(pair, &literal)) {
                     Some(one) => all.push(one),
                     None => {
-                        let segments = path(&literal.text, literal.range.start);
-                        let names = segments.into_iter().flatten();
-                        all.extend(names.filter_map(|it| self.identifier(&it)));
+                        let names = path(&literal.text, literal.range.start).unwrap_or_default();
+                        let own = origins.own_names(&names);
+                        all.extend(own.filter_map(|it| self.identifier(it)));
                     }
                 }
             }
         }
         for comment in code.comments.iter().filter(|it| it.doc.is_some()) {
-            let names = links(comment.text, comment.start).into_iter().flatten();
-            all.extend(names.filter_map(|it| self.identifier(&it)));
+            for names in links(comment.text, comment.start) {
+                let own = origins.own_names(&names);
+                all.extend(own.filter_map(|it| self.identifier(it)));
+            }
         }
         for marker in code.comment_lines().filter_map(|line| line.marker()) {
             all.extend(self.in_marker(&marker));
@@ -192,4 +199,82 @@ fn renamed([old, new]: &[String; 2], word: &Segment) -> Option<Replacement> {
 pub fn has_word(text: &str, word: &str) -> bool {
     let is_part = |c: char| c.is_alphanumeric() || c == '_';
     text.split(|c| !is_part(c)).any(|it| it == word)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn types_of_other_crates_keep_the_name_of_the_kind() {
+        let words = Words {
+            kind: Some(["Job".to_owned(), "Task".to_owned()]),
+            ..Words::default()
+        };
+        for (before, after) in [
+            (
+                "use api::v1::Job; fn f(a: Job) -> Job {}",
+                "use api::v1::Task; fn f(a: Task) -> Task {}",
+            ),
+            (
+                "use api::v1; type A = v1::JobSpec;",
+                "use api::v1; type A = v1::TaskSpec;",
+            ),
+            (
+                "use api::{batch::v1::{Job, JobStatus as S}};",
+                "use api::{batch::v1::{Task, TaskStatus as S}};",
+            ),
+            (
+                "use api::*; fn f(a: v1::Job) {}",
+                "use api::*; fn f(a: v1::Task) {}",
+            ),
+            ("mod v1; pub use v1::Job;", "mod v1; pub use v1::Task;"),
+            (
+                "pub use self::a::Job; use super::JobList; use crate::b::JobValidator;",
+                "pub use self::a::Task; use super::TaskList; use crate::b::TaskValidator;",
+            ),
+            (
+                "use trial::webhook::v1::job_converter::JobConverter;",
+                "use trial::webhook::v1::job_converter::TaskConverter;",
+            ),
+            (
+                "fn f() { trial::register(m); } fn g(a: trial::jobs::Job) {}",
+                "fn f() { trial::register(m); } fn g(a: trial::jobs::Task) {}",
+            ),
+            (
+                "enum Owner { Job, Pod } fn f() { Owner::Job }",
+                "enum Owner { Task, Pod } fn f() { Owner::Task }",
+            ),
+            (
+                "#[kube(status = \"JobStatus\")] struct JobSpec; // Job\n/// See [`Job`] and [v1](super::v1::Job).\nstruct A;",
+                "#[kube(status = \"TaskStatus\")] struct TaskSpec; // Job\n/// See [`Task`] and [v1](super::v1::Task).\nstruct A;",
+            ),
+            // Another name for the other type frees this one.
+            (
+                "use k8s_openapi::api::batch::v1::Job as BatchJob; fn f(a: Job, b: BatchJob) {}",
+                "use k8s_openapi::api::batch::v1::Job as BatchJob; fn f(a: Task, b: BatchJob) {}",
+            ),
+            (
+                "use api::v1::Job; mod a { use k8s_openapi::api::batch::v1::Job; fn f(a: Job) {} } fn g(a: Job) {}",
+                "use api::v1::Task; mod a { use k8s_openapi::api::batch::v1::Job; fn f(a: Job) {} } fn g(a: Task) {}",
+            ),
+        ] {
+            assert_eq!(words.in_code(before, true), after);
+        }
+        for kept in [
+            "use k8s_openapi::api::batch::v1::Job; fn f(a: Job) { Job::default(); }",
+            "use k8s_openapi::api::batch::v1::{CronJob, Job, JobSpec, JobStatus}; type A = (JobSpec, Vec<Job>);",
+            "use k8s_openapi::api::{apps::v1 as appsv1, batch::v1::{self as batchv1}}; fn f(a: batchv1::Job) {}",
+            "use k8s_openapi::api::batch::v1; use v1::Job; fn f(a: Job) {}",
+            "fn f(a: k8s_openapi::api::batch::v1::Job, b: ::other::Job) {}",
+            "use k8s_openapi as k; fn f(a: k::api::batch::v1::Job) {}",
+            "fn f() { use other_operator::Job; Job::new() }",
+            "use api::external::argo::v1::Job; fn f(a: Job) {}",
+            "fn f(a: api::external::argo::v1::Job) {}",
+            "/// See [`k8s_openapi::api::batch::v1::Job`] and [`Job`].\nuse k8s_openapi::api::batch::v1::Job;",
+            "#[serde(with = \"other::Job\")] struct A;",
+        ] {
+            assert_eq!(words.in_code(kept, true), kept);
+        }
+    }
 }

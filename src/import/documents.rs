@@ -69,7 +69,7 @@ impl CrdDocument {
 }
 
 /// The CRDs of all files.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub struct Documents {
     /// In the order of the paths and of the files, each CRD once.
     pub crds: Vec<CrdDocument>,

@@ -2,7 +2,7 @@
 
 use crate::manifests::external::{Sample, sample};
 use crate::manifests::json::{list_of, text_of};
-use crate::yaml::{self, YamlError};
+use crate::yaml;
 
 /// The requested type, as found in a file.
 #[derive(Debug, PartialEq, Eq)]
@@ -35,8 +35,13 @@ pub fn find(
     kind: &str,
 ) -> Result<ExternalCrd, Absent> {
     let mut kinds = Vec::new();
-    for document in yaml::documents(text) {
-        let parsed = document.read(path).map_err(Absent::Broken)?;
+    for (_, document) in parts(text) {
+        let unreadable = |error: serde_yaml::Error| Absent::Unreadable(error.to_string());
+        let read: serde_yaml::Value = serde_yaml::from_str(document).map_err(unreadable)?;
+        let mut merged = read.clone();
+        merged.apply_merge().map_err(unreadable)?;
+        let has_merge_keys = merged != read;
+        let parsed: Value = serde_yaml::from_value(merged).map_err(unreadable)?;
         if parsed["kind"] != "CustomResourceDefinition" {
             continue;
         }
@@ -54,7 +59,11 @@ pub fn find(
         };
         let schema = &found["schema"]["openAPIV3Schema"];
         return Ok(ExternalCrd {
-            text: format!("{}\n", document.text.trim_matches('\n')),
+            // The API server knows no merge keys.
+            text: match has_merge_keys {
+                true => yaml::write(&parsed),
+                false => format!("{}\n", document.trim_matches('\n')),
+            },
             plural: text_of(spec, "/names/plural").to_owned(),
             is_cluster_scoped: spec["scope"] == "Cluster",
             sample: sample(schema, &format!("{group}/{version}"), kind),
@@ -103,6 +112,22 @@ spec:
         let found = find("a.yaml", CRDS, "example.com", "v1", "Thing").expect("the type");
         assert!(found.text.starts_with("# Second.\n") && found.text.ends_with("served: false\n"));
         assert_eq!((&*found.plural, found.is_cluster_scoped), ("things", true));
+    }
+
+    #[test]
+    fn merge_keys_are_resolved() {
+        let crds = CRDS
+            .replace(
+                "  scope: Cluster\n",
+                "  scope: Cluster\n  x-schema: &it\n    type: object\n",
+            )
+            .replace("        type: object\n", "        <<: *it\n");
+        let found = find(&crds, "example.com", "v1", "Thing").expect("the type");
+        assert!(
+            found.sample.object.get("spec").is_some() || !found.text.contains("<<"),
+            "{found:?}"
+        );
+        assert!(!found.text.contains("<<"), "{}", found.text);
     }
 
     #[test]

@@ -14,17 +14,16 @@ use thiserror::Error;
 
 use crate::marker::ScaffoldMarker;
 use crate::names::is_among;
-use crate::rust::Code;
 use crate::rust::marker::{CommentLine, Marker, PREFIXES};
-use crate::yaml::YamlError;
+use crate::rust::{Code, Segment};
 
 /// A marker that makes a manifest, with its place.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CodeMarker {
     pub kind: MarkerKind,
     pub location: Location,
-    /// The text of the constant below the marker, if there is one.
-    pub constant: Option<String>,
+    /// The text of the constant with the path below the marker, if there is one.
+    pub constant: Option<Segment>,
     /// Name and words of each argument, in the order in which they are written.
     arguments: Vec<(String, Vec<String>)>,
 }
@@ -154,13 +153,47 @@ pub fn parse_all<'m, T>(
         .collect()
 }
 
-/// The text of the constant that begins with the token `at`: `const NAME: &str = "text";`.
-fn constant(code: &Code<'_>, at: usize) -> Option<String> {
-    let mut head = (at..code.len()).take_while(|&at| !matches!(code.word(at), ";" | "{"));
-    let value = head.find(|&at| code.word(at) == "=")?;
-    let is_constant = matches!(code.word(at), "const" | "pub" | "static");
-    let text = code.string(value + 1).filter(|_| is_constant)?;
-    Some(text.text)
+/// The text of the constant that is a webhook's path, among the constants that begin with the token `at`: the one that
+/// is registered, else the first that looks like a path.
+fn constant(code: &Code<'_>, at: usize) -> Option<Segment> {
+    let all: Vec<(usize, Segment)> = constants(code, at).collect();
+    let registered = |name: usize| {
+        (0..code.len()).any(|at| {
+            matches!(code.word(at), "mutate" | "validate")
+                && code.back(at, 1) == "."
+                && code.word(at + 1) == "("
+                && code.word(at + 2) == code.word(name)
+                && code.word(at + 3) == ","
+        })
+    };
+    let served = all.iter().find(|(name, _)| registered(*name));
+    let found = served
+        .or_else(|| all.iter().find(|(_, text)| text.text.starts_with('/')))
+        .or(all.first());
+    found.map(|(_, text)| text.clone())
+}
+
+/// The names and the texts of the constants that follow each other from the token `at`.
+fn constants(code: &Code<'_>, mut at: usize) -> impl Iterator<Item = (usize, Segment)> {
+    let items = std::iter::from_fn(move || {
+        let mut keyword = at;
+        while let Some(attribute) = code.attribute(keyword) {
+            keyword = attribute.end;
+        }
+        if code.word(keyword) == "pub" {
+            keyword += 1;
+            if code.word(keyword) == "(" {
+                keyword = code.after(keyword);
+            }
+        }
+        at = code.end(at);
+        matches!(code.word(keyword), "const" | "static").then_some(keyword + 1..at)
+    });
+    items.filter_map(|mut item| {
+        let name = item.start;
+        let value = item.find(|&at| code.word(at) == "=")?;
+        Some((name, code.string(value + 1)?))
+    })
 }
 
 /// What to write for a comment that would be a marker but for spaces, capitals, characters that are
@@ -294,7 +327,11 @@ impl CodeMarker {
     /// The words of an argument that lists names; the list as a whole may be in quotes.
     pub fn words(&self, name: &str) -> Option<Vec<String>> {
         let texts = self.texts(name)?.iter();
-        let words = texts.flat_map(|text| text.split(';'));
+        let without_end = |text: &str| text.strip_suffix(';').is_some_and(|rest| !rest.is_empty());
+        let words = texts.flat_map(|text| {
+            let end = text.len() - usize::from(without_end(text));
+            text[..end].split(';')
+        });
         Some(words.map(|word| word.trim().to_owned()).collect())
     }
 }
@@ -339,11 +376,13 @@ mod tests {
             ),
         ];
         for source in [
-            "// +kbr:rbac:groups=batch;,verbs=get;list",
             "/// +kbr:rbac:groups=batch;\"\",verbs=get;list\nfn f() {}",
             "//+kubebuilder:rbac:groups={batch,\"\"},verbs={get,list}",
-            "// +kbr:rbac:groups=\"batch;\",verbs=\"get;list\"",
-            "fn f() {}   //   +kbr:rbac:groups=\"batch\";, verbs=get;list  ",
+            // Nothing follows the last separator.
+            "// +kbr:rbac:groups=batch;\"\";,verbs=get;list;",
+            "// +kbr:rbac:groups={batch,\"\",},verbs={get,list, }",
+            "// +kbr:rbac:groups=batch;\"\",verbs=\"get;list;\"",
+            "fn f() {}   //   +kbr:rbac:groups=\"batch\";\"\", verbs=get;list  ",
         ] {
             assert_eq!(values(source), expected, "{source}");
         }

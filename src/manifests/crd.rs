@@ -6,6 +6,7 @@
 //! refuse outside the schema. Files and YAML are handled elsewhere.
 
 mod attributes;
+pub mod columns;
 pub mod conversion;
 pub mod descriptions;
 mod error;

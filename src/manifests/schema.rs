@@ -37,6 +37,9 @@ const DERIVED_DESCRIPTION: &str = "Auto-generated derived type for ";
 /// The keyword that holds alternatives with fields of their own: kube would move the fields out of them.
 pub const RESTRICTIONS: &str = "x-kbr-restrictions";
 
+/// The keyword by which a field, or a type, says that the floating-point numbers in it are meant.
+pub const FLOAT: &str = "x-kbr-float";
+
 /// The schema of one version of a kind, as the API server accepts it.
 #[derive(Debug)]
 pub struct Structural {
@@ -67,6 +70,7 @@ pub fn structural_schema(
         foreign: HashMap::new(),
         places: BTreeMap::new(),
         refusals: Vec::new(),
+        are_floats_meant: false,
     };
     let mut root = pass.finish(deserialize, &SchemaPlace::root(serialize));
     if !pass.refusals.is_empty() {
@@ -91,6 +95,7 @@ pub fn kubernetes_schemas(root: &Value) -> BTreeMap<String, Value> {
         foreign: HashMap::new(),
         places: BTreeMap::new(),
         refusals: Vec::new(),
+        are_floats_meant: false,
     };
     let place = SchemaPlace::root(root).inside_foreign();
     let names = root.get("$defs").and_then(Value::as_object);
@@ -147,6 +152,8 @@ struct Pass<'a> {
     /// Their fields among the user's own types.
     places: BTreeMap<String, Foreign>,
     refusals: Vec<Refusal>,
+    /// Whether the node that is being finished, or one around it, has [`FLOAT`].
+    are_floats_meant: bool,
 }
 
 /// Why a schema was stopped: a new refusal, or none because it was refused further down.
@@ -219,11 +226,28 @@ impl<'a> Pass<'a> {
         Ok(schema)
     }
 
+    /// Inlines one node and its alternatives, unless it is a floating-point number that is not meant.
+    fn unit(
+        &mut self,
+        node: &Node<'a>,
+        place: &SchemaPlace<'a>,
+        stubs: &mut Stubs,
+    ) -> Result<Object, Stop> {
+        let outside = self.are_floats_meant;
+        self.are_floats_meant |= place.is_foreign || node.says(FLOAT);
+        let unit = match node.is_float() && !self.are_floats_meant {
+            true => Err(Some(Reason::Float)),
+            false => self.inlined(node, place, stubs),
+        };
+        self.are_floats_meant = outside;
+        unit
+    }
+
     /// Inlines one node and its alternatives, and leaves stubs for its finished fields.
     ///
     /// This keeps a unit small however deep the type is, which matters because kube's rewriter
     /// serializes everything below a node each time it visits one.
-    fn unit(
+    fn inlined(
         &mut self,
         node: &Node<'a>,
         place: &SchemaPlace<'a>,
@@ -324,7 +348,7 @@ impl<'a> Pass<'a> {
     fn says_nullable(&self, node: &Node<'a>) -> bool {
         let definition = node.reference.and_then(|it| self.definitions.name(it));
         let of_type = definition.and_then(|name| self.definitions.get(name));
-        node.says_nullable() || of_type.is_some_and(|it| it.get("nullable") == Some(&json!(true)))
+        node.says("nullable") || of_type.is_some_and(|it| it.get("nullable") == Some(&json!(true)))
     }
 
     fn foreign_name(&self, node: &Node<'a>) -> Option<&'a str> {

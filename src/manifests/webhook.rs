@@ -8,8 +8,11 @@ mod client;
 mod filter;
 mod parse;
 mod rule;
+pub mod served;
 #[cfg(test)]
 mod tests;
+
+use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 
@@ -26,6 +29,7 @@ pub fn configurations(
 ) -> Result<Vec<Value>, Vec<MarkerError>> {
     let mut errors = Vec::new();
     let mut webhooks = parse_all(markers, MarkerKind::Webhook, Webhook::parse, &mut errors);
+    errors.extend(shared_paths(markers));
     webhooks.sort_by(|(_, a), (_, b)| a.name.cmp(&b.name));
     let kind = MarkerKind::WebhookConfiguration;
     let mut named = parse_all(markers, kind, parse::configuration, &mut errors);
@@ -44,6 +48,29 @@ pub fn configurations(
         true => Ok(documents),
         false => Err(errors),
     }
+}
+
+/// Errors for constants with the path of another one: only one of the two webhooks would be called. Markers above one
+/// constant share its webhook, and so do those that write its path.
+fn shared_paths(markers: &[CodeMarker]) -> Vec<MarkerError> {
+    let mut known: BTreeMap<&str, (&Location, usize)> = BTreeMap::new();
+    let mut errors = Vec::new();
+    let own = markers.iter().filter(|it| it.kind == MarkerKind::Webhook);
+    for marker in own.filter(|it| it.texts("path").is_none() && it.texts("url").is_none()) {
+        let Some(constant) = &marker.constant else {
+            continue;
+        };
+        let place = (&marker.location, constant.range.start);
+        let (earlier, start) = *known.entry(&constant.text).or_insert(place);
+        if (&earlier.path, start) != (&marker.location.path, constant.range.start) {
+            let message = format!(
+                "`{}` is the path of two constants, and one webhook can serve it: see {earlier}",
+                constant.text
+            );
+            errors.push(marker.error(message, "write another path in one of the constants"));
+        }
+    }
+    errors
 }
 
 /// The conflicts between the webhooks and the names of one configuration.

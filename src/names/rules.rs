@@ -225,18 +225,10 @@ fn is_repo(text: &str) -> bool {
 
 pub(super) fn repo(text: &str) -> Result<(), NameError> {
     let remedy = match text.contains("://") {
-        true => {
-            "type a URL after `--repo`, such as `https://github.com/example/operator`".to_owned()
-        }
+        true => "type a URL after `--repo`, such as `https://github.com/example/operator`",
         false => {
-            let meant = format!("https://{text}");
-            let example = match is_repo(&meant) {
-                true => &meant,
-                false => "https://github.com/example/operator",
-            };
-            format!(
-                "omit `--repo`, since no module path is needed, or type a URL, such as `{example}`"
-            )
+            "omit `--repo`, since no module path is needed, or type a URL, such as \
+             `https://github.com/example/operator`"
         }
     };
     NameError::unless(

@@ -158,8 +158,13 @@ fn words(value: &str, start: usize) -> Result<Vec<Segment>, ArgumentError> {
         None => (whole.text.as_str(), ';'),
     };
     let start = whole.range.start + usize::from(braced.is_some());
-    let words = split_outside(inner, start, separator)?.into_iter();
+    let mut words = split_outside(inner, start, separator)?;
+    // As in controller-gen, nothing follows the last separator.
+    if words.len() > 1 && words.last().is_some_and(|(_, word)| word.trim().is_empty()) {
+        words.pop();
+    }
     words
+        .into_iter()
         .map(|(start, word)| unquoted(trimmed(word, start)))
         .collect()
 }

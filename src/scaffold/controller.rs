@@ -49,7 +49,10 @@ pub fn controller_files(
     let image = resource.image().filter(|it| it.controller.as_ref() == name);
     let (controller, test) = match image {
         Some(_) => (all::IMAGE_CONTROLLER, all::IMAGE_CONTROLLER_TEST),
-        None if resource.is_own() => (all::CONTROLLER, all::CONTROLLER_TEST),
+        // The fields of an imported type are not known here, such as those of its status.
+        None if resource.is_own() && !resource.is_imported() => {
+            (all::CONTROLLER, all::CONTROLLER_TEST)
+        }
         None => (all::FOREIGN_CONTROLLER, all::FOREIGN_CONTROLLER_TEST),
     };
     let mut parts = vec![Part::file(place.controller(name), &controller, &context)];
@@ -112,8 +115,8 @@ pub fn imported_controller(
         Part::file(place.controller(name), &all::IMPORTED_CONTROLLER, &context),
         Part::file(
             place.controller_test(name),
-            &all::IMPORTED_CONTROLLER_TEST,
-            &context,
+            &all::FOREIGN_CONTROLLER_TEST,
+            &context.controller,
         ),
     ];
     let texts = parts

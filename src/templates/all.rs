@@ -69,7 +69,6 @@ templates! {
     }
     ImportedContext {
         IMPORTED_CONTROLLER = "api/imported_controller.rs";
-        IMPORTED_CONTROLLER_TEST = "api/imported_controller_test.rs";
     }
     AdmissionContext {
         DEFAULTER = "webhook/defaulter.rs";

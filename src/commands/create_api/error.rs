@@ -39,7 +39,10 @@ pub enum ApiError {
     ControllerNotWanted { name: ControllerName },
     #[error("`{gvk}` is not in PROJECT")]
     #[diagnostic(code("unknown-type"))]
-    #[diagnostic(help("omit `--resource=false` to create the type{kubernetes_own}"))]
+    #[diagnostic(help(
+        "omit `--resource=false` to create the type, or add `--external-api-crd FILE` if another operator defines \
+         it{kubernetes_own}"
+    ))]
     UnknownType { gvk: Gvk, kubernetes_own: String },
     #[error(
         "`{kind}` is cluster-scoped, but the operator has permissions only in namespaces: PROJECT has \

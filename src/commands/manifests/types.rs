@@ -5,7 +5,7 @@ use serde_json::Value;
 use crate::commands::types::Types;
 use crate::error::quoted;
 use crate::layout;
-use crate::manifests::crd::{self, CrdDocument};
+use crate::manifests::crd::{self, CrdDocument, columns};
 use crate::manifests::{self, certificates, state_metrics};
 use crate::project::{Certificates, Project};
 use crate::tree::Tree;
@@ -40,10 +40,11 @@ pub fn from_types(
         let path = format!("{}{file}", layout::CRD_BASES);
         let name = format!("{}.{}", crd.plural, crd.group);
         of_sizes.extend(crd::size::too_large_to_apply(&name, &crd.document));
-        let nullable = of_null(&crd);
+        let mut changed = columns::empty_columns(&crd);
+        changed.extend(of_null(&crd));
         let text = manifests::generated(&[crd.document]);
         if tree.text(&path) != Some(&text) {
-            of_changes.extend(nullable);
+            of_changes.extend(changed);
             any_changed = true;
         }
         files.push((path, text));

@@ -152,6 +152,31 @@ pub fn bare(schema: &Value) -> Value {
     }
 }
 
+/// Whether a field is a floating-point number for schemars, or has one that is no field of a struct.
+pub fn has_floats(shape: &Shape, keywords: &[(String, Value)]) -> bool {
+    let said = |key: &str| keywords.iter().find(|(it, _)| it == key);
+    let is_float = match shape {
+        Shape::Written(path) => path == "f64" && said("format").is_none_or(|(_, it)| !it.is_null()),
+        Shape::List(element) => said("items").is_none() && has_floats(element, &[]),
+        Shape::Map(element) => said("additionalProperties").is_none() && has_floats(element, &[]),
+        Shape::Nullable(element) => has_floats(element, keywords),
+        Shape::Defined(_) => false,
+    };
+    is_float || keywords.iter().any(|(_, value)| mentions_floats(value))
+}
+
+fn mentions_floats(value: &Value) -> bool {
+    match value {
+        Value::Array(members) => members.iter().any(mentions_floats),
+        Value::Object(keywords) => {
+            let format = text_of(value, "format");
+            text_of(value, "type") == "number" && matches!(format, "double" | "float")
+                || keywords.values().any(mentions_floats)
+        }
+        _ => false,
+    }
+}
+
 /// Keywords as arguments of `#[schemars(…)]`: the words that it has for them, and the rest in `extend(…)`.
 pub fn spelled(shape: &Shape, mut keywords: Vec<(String, Value)>) -> Vec<Meta> {
     let (is_text, is_number, is_list) = match shape {

@@ -6,11 +6,12 @@ use std::fmt::Write;
 use serde_json::Value;
 
 use super::form::{Form, Group, LARGE, form, has_defaults, is_number};
-use super::keywords::spelled;
+use super::keywords::{has_floats, spelled};
 use super::model::{Body, Definition, Field, Shape, Struct, TIME, TIME_OF_KUBERNETES};
 use super::names::{camel, idents, others, plain, variants};
 use super::text::{self, Meta, attribute, entry};
 use crate::import::hints::GoConstant;
+use crate::manifests::schema::FLOAT;
 
 /// The modules of Kubernetes' types, by the names that they are imported by.
 pub const MODULES: &[(&str, &str)] = &[
@@ -194,7 +195,9 @@ impl<'a> Module<'a> {
             } else {
                 ident.clone()
             };
-            self.field(name, field, ident, in_rust != field.json);
+            // A name that only looks like Rust's is said to be meant: `kbr manifests` would report it.
+            let is_renamed = in_rust != field.json || field.json.contains('_');
+            self.field(name, field, ident, is_renamed);
         }
         if structure.is_open {
             self.has_maps = true;
@@ -226,6 +229,9 @@ impl<'a> Module<'a> {
             && (form == Form::Optional || default.is_f64() || is_number(&field.shape))
         {
             keywords.push(("default".to_owned(), default.clone()));
+        }
+        if has_floats(&field.shape, &keywords) {
+            keywords.push((FLOAT.to_owned(), Value::Bool(true)));
         }
         schemars.extend(spelled(&field.shape, keywords));
         if let Shape::List(element) = &field.shape {

@@ -86,13 +86,28 @@ impl<'a> Node<'a> {
     }
 
     pub(super) fn has(&self, key: &str) -> bool {
-        self.entries.iter().any(|(known, _)| *known == key)
+        self.value(key).is_some()
     }
 
-    /// Whether the node has `"nullable": true`.
-    pub(super) fn says_nullable(&self) -> bool {
+    /// Whether the node sets that keyword to true.
+    pub(super) fn says(&self, keyword: &str) -> bool {
+        self.value(keyword).is_some_and(|value| *value == true)
+    }
+
+    /// Whether schemars made it from `f32` or `f64`: a number without a format is not from either.
+    pub(super) fn is_float(&self) -> bool {
+        let is_number = match self.value("type") {
+            Some(Value::Array(types)) => types.iter().any(|it| it == "number"),
+            Some(of_type) => of_type == "number",
+            None => false,
+        };
+        let format = self.value("format").and_then(Value::as_str);
+        is_number && matches!(format, Some("double" | "float"))
+    }
+
+    fn value(&self, keyword: &str) -> Option<&'a Value> {
         let mut entries = self.entries.iter();
-        entries.any(|(key, value)| *key == "nullable" && **value == true)
+        entries.find_map(|(key, value)| (*key == keyword).then_some(*value))
     }
 
     /// The keywords next to a reference to a type of Kubernetes.

@@ -35,6 +35,8 @@ pub enum Reason {
     Tuple,
     #[error("takes any JSON value, which a CRD must say explicitly")]
     AnyValue,
+    #[error("is a floating-point number, which not every client reads and writes unchanged")]
+    Float,
     #[error("is always null")]
     Unit,
     #[error("contains itself (`{definition}`), and Kubernetes schemas have no references")]
@@ -94,6 +96,10 @@ impl Reason {
                 "write a type, or allow anything with \
                  `#[schemars(extend(\"x-kubernetes-preserve-unknown-fields\" = true))]` on the field, \
                  or in a list on a newtype around the value"
+            }
+            Self::Float => {
+                "write an integer of a smaller unit, or a `Quantity`; if a floating-point number is meant, add \
+                 `#[schemars(extend(\"x-kbr-float\" = true))]` to the field"
             }
             Self::Unit => "remove the field, or write a struct with braces (`struct Nothing {}`)",
             Self::Recursive { .. } => RECURSION_HELP,

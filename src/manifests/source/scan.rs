@@ -1,6 +1,8 @@
 //! Reads the types that a source declares. Pure.
 //!
-//! The text is parsed only as far as the names of variants.
+//! The text is parsed only as far as the names of variants and fields.
+
+mod cased;
 
 use std::collections::BTreeSet;
 use std::ops::Range;
@@ -56,6 +58,8 @@ pub fn scan(path: &str, source: &str) -> (Vec<Declared>, Vec<Remark>) {
             let body = at + 2..code.end(at);
             let unbounded = unbounded(&code, body, has_durations).into_iter();
             remarks.extend(unbounded.map(|(at, text)| remark(at, text.to_owned())));
+            let uncased = cased::uncased(&code, at).into_iter();
+            remarks.extend(uncased.map(|(at, text)| remark(at, text)));
             types.push(declared);
         }
     }

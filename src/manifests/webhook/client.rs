@@ -31,8 +31,18 @@ pub(super) fn config(marker: &CodeMarker) -> Result<Value, MarkerError> {
 }
 
 fn service(marker: &CodeMarker) -> Result<Value, MarkerError> {
-    let given = marker.one("path")?.or(marker.constant.as_deref());
-    let path = given.ok_or_else(|| marker.missing("path"))?;
+    let constant = marker.constant.as_ref().map(|it| it.text.as_str());
+    let typed = marker.one("path")?;
+    if let (Some(typed), Some(constant)) = (typed, constant)
+        && constant.starts_with('/')
+    {
+        marker.ensure(
+            typed == constant,
+            format!("`path={typed}` differs from the constant below the marker, `{constant}`"),
+            "omit `path`: the marker takes it from the constant, which the code registers",
+        )?;
+    }
+    let path = typed.or(constant).ok_or_else(|| marker.missing("path"))?;
     let checked = path.parse::<WebhookPath>();
     checked.map_err(|error| marker.error(error.reason, error.remedy))?;
     let word = |name: &str, default: &'static str| -> Result<&str, MarkerError> {

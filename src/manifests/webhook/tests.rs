@@ -39,16 +39,58 @@ fn the_path_is_that_of_the_constant_below() {
         "const PATH: &str = \"/x\";",
         "\n/// Where the API server calls.\npub(crate) const PATH: &str =\n    \"/x\";\nconst B: &str = \"/b\";",
         "static PATH: &str = \"/x\"; fn f() {}",
+        "const PORT: u16 = 5; const PATH: &str = \"/x\";",
+        "const TIME: &str = \"5s\";\n#[allow(unused)]\npub const PATH: &str = \"/x\";",
+        "const OTHER: &str = \"/o\"; const PATH: &str = \"/x\";\nfn f() { m.webhooks().validate(PATH, It); }",
+        "const OTHER: &str = \"/o\"; const P: &str = \"/x\";\nfn f() { m.webhooks().mutate(P, It); g(OTHER, 1); }",
         "// +kbr:webhook:mutating=true,name=b.b.c,groups=a,resources=b,verbs=create,versions=v1\n\
          const PATH: &str = \"/x\";",
     ] {
         assert_eq!(path_above(code).as_deref(), Ok("/x"), "{code}");
     }
+}
+
+#[test]
+fn a_path_that_differs_from_the_constant_below_is_refused() {
     let given = "// +kbr:webhook:mutating=true,name=a.b.c,path=/given,";
-    let source = format!("{given}{RULE}\nconst PATH: &str = \"/x\";");
-    let documents = documents_of(&source).expect("a path");
-    let webhook = &documents[0]["webhooks"][0];
-    assert_eq!(webhook["clientConfig"]["service"]["path"], "/given");
+    let documents = |code: &str| documents_of(&format!("{given}{RULE}\n{code}"));
+    for code in [
+        "const PATH: &str = \"/given\";",
+        "const TIME: &str = \"5s\";",
+        "fn f() {}",
+    ] {
+        assert!(documents(code).is_ok(), "{code}");
+    }
+    assert_eq!(
+        documents("const PATH: &str = \"/x\";").expect_err("two paths"),
+        [
+            "src/a.rs:1:1: `path=/given` differs from the constant below the marker, `/x`; omit `path`: the marker takes it from the constant, which the code registers"
+        ]
+    );
+}
+
+#[test]
+fn two_constants_with_one_path_are_refused() {
+    let marker = |number: u8, mutating: bool| {
+        format!("// +kbr:webhook:mutating={mutating},name=a.b.c{number},{RULE}\n")
+    };
+    let constant = "const PATH: &str = \"/x\";\n";
+    let (one, two) = (marker(1, true), marker(2, false));
+    assert!(
+        documents_of(&format!("{one}{two}{constant}")).is_ok(),
+        "one constant"
+    );
+    let typed = two.replace(",name", ",path=/x,name");
+    assert!(
+        documents_of(&format!("{one}{constant}fn f() {{}}\n{typed}")).is_ok(),
+        "typed"
+    );
+    assert_eq!(
+        documents_of(&format!("{one}{constant}mod a {{\n{two}{constant}}}")).expect_err("shared"),
+        [
+            "src/a.rs:4:1: `/x` is the path of two constants, and one webhook can serve it: see src/a.rs:1:1; write another path in one of the constants"
+        ]
+    );
 }
 
 #[test]
@@ -56,7 +98,6 @@ fn without_a_constant_below_the_path_is_required() {
     for code in [
         "",
         "fn f() { g(\"/x\"); }",
-        "const PORT: u16 = 5; const PATH: &str = \"/x\";",
         "struct A; const PATH: &str = \"/x\";",
         "pub fn f() -> &'static str { \"/x\" }",
         "const PATH: &[u8] = b\"/x\";",

@@ -76,7 +76,7 @@ fn bounds() -> Vec<Case> {
         (
             "+kubebuilder:validation:ExclusiveMinimum",
             "above",
-            json!(0.5),
+            json!(1),
             Taken,
         ),
         (

@@ -179,14 +179,14 @@ pub struct Ranges {
     unsigned: u8,
     // Whole: the API server compares an integer with the bound's whole part, so it would store the 0 that is not 0.5, and
     // refuse the 0.0 that Rust writes (`MinimumNativeType` of kube-openapi).
-    #[schemars(range(min = 1.0, max = 100.0))]
+    #[schemars(range(min = 1.0, max = 100.0), extend("x-kbr-float" = true))]
     float: f64,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(max = number(1)))]
     long: Option<u64>,
     #[schemars(extend("multipleOf" = 5))]
     fives: i64,
-    #[schemars(extend("minimum" = 0, "exclusiveMinimum" = true))]
+    #[schemars(extend("minimum" = 0, "exclusiveMinimum" = true, "x-kbr-float" = true))]
     above: f32,
 }
 
@@ -364,6 +364,15 @@ pub struct Ruled {
     free: Hole<0>,
 }
 
+/// `kbr manifests` refuses a bare `f32` or `f64`.
+#[derive(Debug, Default, Deserialize, JsonSchema, Serialize)]
+#[schemars(inline, extend("x-kbr-float" = true))]
+pub struct Float(f32);
+
+#[derive(Debug, Default, Deserialize, JsonSchema, Serialize)]
+#[schemars(inline, extend("x-kbr-float" = true))]
+pub struct Double(f64);
+
 macro_rules! leaves {
     ($($leaf:ty),* $(,)?) => { &[$(Shape::of::<$leaf>(&[]).with_default::<$leaf>()),*] };
 }
@@ -373,8 +382,8 @@ macro_rules! without_default {
 }
 
 pub static SCALARS: &[Shape] = leaves![
-    String, String, bool, i8, i16, i32, i64, isize, u8, u16, u32, u64, usize, f32, f64, PathBuf,
-    Duration,
+    String, String, bool, i8, i16, i32, i64, isize, u8, u16, u32, u64, usize, Float, Double,
+    PathBuf, Duration,
 ];
 
 pub static WITHOUT_DEFAULT: &[Shape] = without_default![

@@ -46,9 +46,42 @@ fn formats_are_as_wide_as_api_servers_read_them() {
             r#"#[schemars(extend("pattern" = null, "format" = "ipv4"))]"#,
             "    #[serde(default, skip_serializing_if = \"Option::is_none\")]\n    pub other: Option<String>,",
             r#"#[schemars(extend("format" = null))]"#,
-            r#"#[schemars(extend("format" = "float"))]"#,
+            r#"#[schemars(extend("format" = "float", "x-kbr-float" = true))]"#,
         ],
     );
+}
+
+#[test]
+fn floats_and_odd_names_are_said_to_be_meant() {
+    let double = json!({ "type": "number", "format": "double" });
+    let object = json!({ "type": "object", "properties": { "deep": double } });
+    let import = of_fields(&json!({
+        "plain": { "type": "number" },
+        "ratio": double,
+        "list": { "type": "array", "items": double },
+        "map": { "type": "object", "additionalProperties": { "type": "array", "items": double } },
+        "inner": object,
+        "odd": { "type": "array", "items": { "type": "object", "properties": { "x": double }, "minProperties": 1 } },
+        "max_size": { "type": "string" },
+    }));
+    let text = &import.kinds[0].types;
+    let above = |field: &str| {
+        let at = text.find(&format!("    pub {field}:")).expect(field);
+        let before = text[..at].rsplit_once(',').map_or("", |(before, _)| before);
+        text[before.rfind("pub ").unwrap_or(0)..at].contains("\"x-kbr-float\" = true")
+    };
+    for (field, is_float) in [
+        ("plain", false),
+        ("ratio", true),
+        ("list", true),
+        ("map", true),
+        ("inner", false),
+        ("deep", true),
+        ("max_size", false),
+    ] {
+        assert_eq!(above(field), is_float, "{field}: {text}");
+    }
+    assert!(text.contains(r#"rename = "max_size""#), "{text}");
 }
 
 #[test]

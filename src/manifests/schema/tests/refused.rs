@@ -1,6 +1,6 @@
 //! What is refused, where, and with which message.
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::{Reason, finish, structural_schema};
 
@@ -178,5 +178,63 @@ fn a_misspelt_keyword_is_refused() {
         "x-docs",
     ] {
         field(keyword).expect(keyword);
+    }
+}
+
+#[test]
+fn floating_point_numbers_are_refused_unless_they_are_meant() {
+    let double = json!({ "type": "number", "format": "double" });
+    let checked = |field: &Value| {
+        let root = json!({
+            "type": "object",
+            "properties": { "a": field },
+            "$defs": {
+                "Ratio": double,
+                "Inner": { "type": "object", "properties": { "x": double } },
+            },
+        });
+        structural_schema(&root, &root)
+    };
+    for (field, path) in [
+        (double.clone(), "a"),
+        (json!({ "type": "number", "format": "float" }), "a"),
+        (
+            json!({ "type": ["number", "null"], "format": "double" }),
+            "a",
+        ),
+        (json!({ "type": "array", "items": double }), "a[]"),
+        (
+            json!({ "type": "object", "additionalProperties": { "type": "array", "items": double } }),
+            "a.*[]",
+        ),
+        (json!({ "$ref": "#/$defs/Ratio" }), "a"),
+        (
+            json!({ "anyOf": [{ "$ref": "#/$defs/Ratio" }, { "type": "null" }] }),
+            "a",
+        ),
+        (
+            json!({ "type": "array", "items": { "$ref": "#/$defs/Inner" } }),
+            "a[].x",
+        ),
+    ] {
+        let refusals = checked(&field).expect_err("not meant");
+        let found: Vec<_> = refusals
+            .iter()
+            .map(|it| (it.path.as_str(), &it.reason))
+            .collect();
+        assert_eq!(found, [(path, &Reason::Float)], "{field}");
+        let mut meant = field.clone();
+        meant["x-kbr-float"] = json!(false);
+        assert!(checked(&meant).is_err(), "{meant}");
+        meant["x-kbr-float"] = json!(true);
+        let schema = checked(&meant).expect("meant");
+        assert!(!schema.to_string().contains("x-kbr"), "{schema}");
+    }
+    for field in [
+        json!({ "type": "number" }),
+        json!({ "type": "number", "format": null }),
+        json!({ "type": "string", "format": "double" }),
+    ] {
+        checked(&field).expect("not from `f32` or `f64`");
     }
 }

@@ -68,7 +68,7 @@ pub struct MarkedSpec {
 
     // +kubebuilder:validation:ExclusiveMinimum
     #[schemars(range(min = 0), extend("exclusiveMinimum" = true))]
-    pub above: Option<f64>,
+    pub above: Option<i64>,
 
     // +kubebuilder:validation:MultipleOf
     #[schemars(extend("multipleOf" = 5))]
