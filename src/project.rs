@@ -142,7 +142,7 @@ impl Project {
     /// The API type of this project with that GVK.
     pub fn api(&self, group: Option<&Group>, version: &Version, kind: &Kind) -> Option<&Resource> {
         self.apis()
-            .find(|r| r.group.as_ref() == group && r.version == *version && r.kind == *kind)
+            .find(|r| r.has_group(group) && r.version == *version && r.kind == *kind)
     }
 
     /// The external type with that version and kind; `group` is as it was typed first, or with its domain.

@@ -86,7 +86,7 @@ pub fn has_controller_elsewhere(project: &Project, args: &ApiArgs) -> bool {
 fn versions<'a>(project: &'a Project, args: &'a ApiArgs) -> impl Iterator<Item = &'a Resource> {
     let group = group(&args.group);
     let apis = project.apis();
-    apis.filter(move |api| api.kind == args.kind && api.group.as_ref() == group)
+    apis.filter(move |api| api.kind == args.kind && api.has_group(group))
 }
 
 /// The resource as it will be in PROJECT, or why it is refused.
@@ -157,7 +157,10 @@ fn own(project: &Project, args: &ApiArgs) -> Result<Resource> {
             },
         },
         controllers: Vec::new(),
-        group: group(&args.group).cloned(),
+        group: match known {
+            Some(known) => known.group.clone(),
+            None => group(&args.group).cloned(),
+        },
         kind: args.kind.clone(),
         plural: match known {
             Some(known) => known.plural.clone(),

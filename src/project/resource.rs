@@ -177,6 +177,12 @@ impl Resource {
         self.api().is_some()
     }
 
+    /// Whether its group was typed: as in PROJECT or, if the type was imported, as a whole.
+    pub fn has_group(&self, typed: Option<&Group>) -> bool {
+        let is_whole = |group: &Group| group.as_str() == self.qualified_group();
+        self.group.as_ref() == typed || self.is_imported() && typed.is_some_and(is_whole)
+    }
+
     /// Whether the type was imported from a CRD.
     pub fn is_imported(&self) -> bool {
         self.api().is_some_and(|api| api.imported)

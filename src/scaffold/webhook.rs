@@ -100,19 +100,38 @@ pub fn admission_files(project: &Project, resource: &Resource, admission: Admiss
 
 /// The converter with its test.
 pub fn conversion_files(project: &Project, hub: &Resource, version: &Version) -> Vec<Part> {
-    let (place, context) = conversion(project, hub, version);
-    let templates = [all::CONVERTER, all::CONVERTER_TEST];
-    files(&Place::of(project, &place), CONVERTER, templates, &context)
+    let (spoke, context) = conversion(project, hub, version);
+    let place = Place::of(project, &spoke);
+    let test = Part::file(
+        place.webhook_test(CONVERTER),
+        &all::CONVERTER_TEST,
+        &context,
+    );
+    let converter = match hub.is_imported() {
+        true => converter_of_imported(project, hub, version, ["{}"; 2]),
+        false => Part::file(place.webhook(CONVERTER), &all::CONVERTER, &context),
+    };
+    vec![converter, test]
 }
 
-/// The converter of imported types, whose fields kbr has not scaffolded: path and text. `bases` are the required parts of
-/// hub and spoke, as JSON.
+/// The converter of imported types: path and text. `bases` are the required parts of hub and spoke, as JSON.
 pub fn imported_converter(
     project: &Project,
     hub: &Resource,
     version: &Version,
     bases: [&str; 2],
 ) -> Option<(String, String)> {
+    let part = converter_of_imported(project, hub, version, bases);
+    Some((part.path.clone(), part.text(project)?))
+}
+
+/// The converter of imported types, whose fields kbr has not scaffolded.
+fn converter_of_imported(
+    project: &Project,
+    hub: &Resource,
+    version: &Version,
+    bases: [&str; 2],
+) -> Part {
     let (spoke, converter) = conversion(project, hub, version);
     let [hub_base, spoke_base] = bases.map(|base| format!("{base:?}"));
     let context = ImportedConverterContext {
@@ -121,8 +140,7 @@ pub fn imported_converter(
         spoke_base,
     };
     let path = Place::of(project, &spoke).webhook(CONVERTER);
-    let part = Part::file(path, &all::IMPORTED_CONVERTER, &context);
-    Some((part.path.clone(), part.text(project)?))
+    Part::file(path, &all::IMPORTED_CONVERTER, &context)
 }
 
 /// The spoke, and what the templates know about the conversion.

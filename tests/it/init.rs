@@ -154,6 +154,21 @@ fn without_a_license_no_file_mentions_one() {
 }
 
 #[test]
+fn the_path_of_a_go_module_becomes_the_url_of_the_repository() {
+    let sandbox = Sandbox::new();
+    let module = "tutorial.kubebuilder.io/project";
+    let run = sandbox.kbr(&format!(
+        "init --domain example.com --project-name one --repo {module}"
+    ));
+    assert_eq!(run.code(), Some(0), "{run:?}");
+    let said =
+        format!("`{module}` is taken as the URL of the source repository, `https://{module}`");
+    assert!(run.stderr.contains(&said), "{run:?}");
+    let repository = format!("\nrepository = \"https://{module}\"\n");
+    assert!(sandbox.read("Cargo.toml").contains(&repository));
+}
+
+#[test]
 fn files_that_kbr_owns_say_so_in_their_first_line() {
     let sandbox = Sandbox::with_project();
     for (path, text) in sandbox.tree() {

@@ -3,9 +3,14 @@
 use serde_json::json;
 
 use super::*;
+use crate::cli::{Cli, Command, Create};
+use crate::commands::create_api::{self, Parts};
+use crate::commands::create_webhook;
 use crate::import::documents::CrdDocument;
 use crate::names::Group;
+use crate::plan::Change;
 use crate::project::License;
+use crate::tree::Tree;
 
 fn project(multigroup: bool) -> Project {
     let name = "sandbox".parse().expect("a name");
@@ -109,4 +114,87 @@ fn the_files_are_those_of_a_type() {
         assert!(text.contains(path), "{path}");
     }
     assert!(text.contains("pub a: Option<String>"), "{text}");
+}
+
+#[test]
+fn crds_can_be_left_out() {
+    let crds = documents(&[("crew.example.com", "Captain"), ("crew.example.com", "Vec")]);
+    let plan = |except: &[&str]| {
+        let args = ImportCrdArgs {
+            paths: Vec::new(),
+            except: except.iter().map(|it| (*it).to_owned()).collect(),
+            force: false,
+        };
+        plan(project(false), &args, &crds)
+    };
+    let message = plan(&[]).err().expect("`Vec` cannot be a kind");
+    assert!(
+        format!("{message:?}").contains("vecs.crew.example.com"),
+        "{message:?}"
+    );
+    let wanted = plan(&["vecs.crew.example.com"]).expect("an import");
+    let kinds = wanted.project.expect("a project").resources;
+    let kinds: Vec<&str> = kinds.iter().map(|it| it.kind.as_str()).collect();
+    assert_eq!(kinds, ["Captain"]);
+    let message = plan(&["vecs"]).err().expect("no such CRD").to_string();
+    assert_eq!(message, "no CRD is called `vecs`");
+}
+
+/// The texts of the files that a command creates in the project.
+fn created(project: &Project, line: &str) -> Vec<(String, String)> {
+    let args: Vec<_> = format!("kbr {line}").split(' ').map(Into::into).collect();
+    let cli = Cli::of(&args, &[]).expect("a line");
+    let wanted = match cli.command {
+        Command::Create(Create::Api(args)) => {
+            let parts = Parts {
+                resource: false,
+                controller: true,
+            };
+            create_api::plan(project.clone(), &args, parts, None)
+        }
+        Command::Create(Create::Webhook(args)) => {
+            create_webhook::plan(project.clone(), &args, None, &Tree::default())
+        }
+        _ => panic!("{line}"),
+    };
+    let changes = wanted.expect(line).changes.into_iter();
+    let created = changes.filter_map(|change| match change {
+        Change::Create { path, text, .. } => Some((path, text)),
+        _ => None,
+    });
+    created.collect()
+}
+
+#[test]
+fn what_is_scaffolded_for_an_imported_kind_assumes_no_fields() {
+    for (group, typed) in [
+        ("crew.example.com", "crew"),
+        ("crew.sea.org", "crew"),
+        ("crew.sea.org", "crew.sea.org"),
+    ] {
+        let mut crds = documents(&[(group, "Captain")]);
+        let versions = &mut crds.crds[0].crd["spec"]["versions"];
+        let mut second = versions[0].clone();
+        second["name"] = json!("v2");
+        second["storage"] = json!(false);
+        versions.as_array_mut().expect("a list").push(second);
+        let wanted = with_types(project(false), &crds, &Hints::new(), false).expect("an import");
+        let project = wanted.project.expect("a project");
+        for line in [
+            "create api --resource=false --version v1 --kind Captain",
+            "create webhook --version v1 --kind Captain --conversion --spoke v2",
+        ] {
+            let files = created(&project, &format!("{line} --group {typed}"));
+            let sources: Vec<_> = files
+                .iter()
+                .filter(|(path, _)| path.ends_with(".rs"))
+                .collect();
+            assert!(sources.len() > 1, "{line}: {files:?}");
+            for (path, text) in sources {
+                for field in ["conditions", "observed_generation", "foo"] {
+                    assert!(!text.contains(field), "{path} has `{field}`:\n{text}");
+                }
+            }
+        }
+    }
 }

@@ -248,13 +248,15 @@ error: invalid value 'a\u{202e}b' for '--owner <OWNER>': `a\u{202e}b` is not a c
 #[test]
 fn a_repository_that_is_not_a_url() {
     let sandbox = Sandbox::new();
-    for module in ["tutorial.kubebuilder.io/project", "github.com/a/b"] {
-        bad_value(
-            &sandbox,
-            &format!("init --domain example.com --repo {module}"),
-        );
-    }
-    for repo in ["ftp://a.b/c", "https://", "https://a\"b", "https://a\\b"] {
+    for repo in [
+        "project",
+        "./a.b/c",
+        "a.b/\"c",
+        "ftp://a.b/c",
+        "https://",
+        "https://a\"b",
+        "https://a\\b",
+    ] {
         bad_value(
             &sandbox,
             &format!("init --domain example.com --repo {repo}"),
@@ -263,11 +265,14 @@ fn a_repository_that_is_not_a_url() {
     let line = "init --domain example.com --project-name sandbox --repo https://github.com/a/b";
     sandbox.kbr(line).success();
     told(str![[r#"
-$ kbr init --domain example.com --repo=tutorial.kubebuilder.io/project
-error: invalid value 'tutorial.kubebuilder.io/project' for '--repo <URL>': `tutorial.kubebuilder.io/project` is not a repository URL; omit `--repo`, since no module path is needed, or type a URL, such as `https://tutorial.kubebuilder.io/project`
+$ kbr init --domain example.com --repo=project
+error: invalid value 'project' for '--repo <URL>': `project` is not a repository URL; omit `--repo`, since no module path is needed, or type a URL, such as `https://github.com/example/operator`
 
-$ kbr init --domain example.com --repo=github.com/a/b
-error: invalid value 'github.com/a/b' for '--repo <URL>': `github.com/a/b` is not a repository URL; omit `--repo`, since no module path is needed, or type a URL, such as `https://github.com/a/b`
+$ kbr init --domain example.com --repo=./a.b/c
+error: invalid value './a.b/c' for '--repo <URL>': `./a.b/c` is not a repository URL; omit `--repo`, since no module path is needed, or type a URL, such as `https://github.com/example/operator`
+
+$ kbr init --domain example.com --repo=a.b/"c
+error: invalid value 'a.b/"c' for '--repo <URL>': `https://a.b/\"c` is not a repository URL; type a URL after `--repo`, such as `https://github.com/example/operator`
 
 $ kbr init --domain example.com --repo=ftp://a.b/c
 error: invalid value 'ftp://a.b/c' for '--repo <URL>': `ftp://a.b/c` is not a repository URL; type a URL after `--repo`, such as `https://github.com/example/operator`
@@ -607,10 +612,12 @@ error: invalid value '' for '--image <IMAGE>': `` is not an image reference; typ
 fn options_of_an_image() {
     let sandbox = Sandbox::with_project();
     let foo = "create api --kind Foo --image a";
-    for port in ["0", "65536", "http", "-1"] {
+    for port in ["0", "65536", "http", "-1", "+80"] {
         bad_value(&sandbox, &format!("{foo} --image-port {port}"));
     }
-    bad_value(&sandbox, &format!("{foo} --run-as-user 0"));
+    for user in ["0", "-1", "+1", "2147483648", "root"] {
+        bad_value(&sandbox, &format!("{foo} --run-as-user {user}"));
+    }
     refused_args(
         &sandbox,
         &[
@@ -642,8 +649,23 @@ error: invalid value 'http' for '--image-port <PORT>': a port is a number from 1
 $ kbr create api --kind Foo --image a --image-port=-1
 error: invalid value '-1' for '--image-port <PORT>': a port is a number from 1 to 65535
 
+$ kbr create api --kind Foo --image a --image-port=+80
+error: invalid value '+80' for '--image-port <PORT>': a port is a number from 1 to 65535
+
 $ kbr create api --kind Foo --image a --run-as-user=0
-error: invalid value '0' for '--run-as-user <UID>': 0 is not in 1..=2147483647
+error: invalid value '0' for '--run-as-user <UID>': 0 is root, and the pods must run as another user: `restricted`, the Pod Security Standard of kbr's projects, refuses root
+
+$ kbr create api --kind Foo --image a --run-as-user=-1
+error: invalid value '-1' for '--run-as-user <UID>': a user is a number from 1 to 2147483647
+
+$ kbr create api --kind Foo --image a --run-as-user=+1
+error: invalid value '+1' for '--run-as-user <UID>': a user is a number from 1 to 2147483647
+
+$ kbr create api --kind Foo --image a --run-as-user=2147483648
+error: invalid value '2147483648' for '--run-as-user <UID>': a user is a number from 1 to 2147483647
+
+$ kbr create api --kind Foo --image a --run-as-user=root
+error: invalid value 'root' for '--run-as-user <UID>': a user is a number from 1 to 2147483647
 
 $ kbr create api --kind Foo --image=a --image-command=a,,b
 error: invalid value '' for '--image-command <WORD>': `` is not a word of a command; separate the words with `,`, such as `memcached,--memory-limit=64,-v`
