@@ -55,6 +55,20 @@ fn fuzz(target: &str, cases: u64, share: u64, mut case: impl FnMut(&mut Random) 
 }
 
 #[test]
+fn folders_of_interrupted_tests_are_removed() {
+    let memory = tempfile::tempdir().expect("a folder");
+    // No process has a larger id than 4,194,304.
+    let own = format!("kbr_test_{}_a", std::process::id());
+    let names = ["kbr_test_9999999_a", own.as_str(), "other_9999999_a"];
+    for name in names {
+        std::fs::create_dir_all(memory.path().join(name).join("below")).expect("a folder");
+    }
+    folder::remove_abandoned(memory.path());
+    let left = names.map(|name| memory.path().join(name).exists());
+    assert_eq!(left, [false, true, true]);
+}
+
+#[test]
 fn a_seed_decides_what_is_drawn() {
     let drawn = |seed| {
         let mut random = Random::new(seed);

@@ -1,6 +1,8 @@
 //! Temporary folders of tests.
 
-use std::env;
+use std::path::Path;
+use std::sync::Once;
+use std::{env, fs, process};
 
 use rustix::fs::{StatVfsMountFlags, statvfs};
 use tempfile::TempDir;
@@ -9,6 +11,9 @@ const MEMORY: &str = "/dev/shm";
 
 /// What must be free there: containers have 64 MiB by default, and a test may need twenty.
 const NEEDED: u64 = 1 << 30;
+
+/// How the names of folders in memory begin; the id of the process that made it follows.
+const PREFIX: &str = "kbr_test_";
 
 /// A temporary folder: in `TMPDIR` if that is set, else in memory where there is enough of it.
 ///
@@ -22,9 +27,29 @@ pub fn folder() -> TempDir {
                 && !disk.f_flag.contains(StatVfsMountFlags::NOEXEC)
         })
     };
-    let folder = match env::var_os("TMPDIR").is_none() && is_fit() {
-        true => tempfile::tempdir_in(MEMORY).or_else(|_| tempfile::tempdir()),
-        false => tempfile::tempdir(),
-    };
+    if env::var_os("TMPDIR").is_some() || !is_fit() {
+        return tempfile::tempdir().expect("a temporary folder");
+    }
+    static ONCE: Once = Once::new();
+    ONCE.call_once(|| remove_abandoned(Path::new(MEMORY)));
+    let prefix = format!("{PREFIX}{}_", process::id());
+    let folder = tempfile::Builder::new().prefix(&prefix).tempdir_in(MEMORY);
+    let folder = folder.or_else(|_| tempfile::tempdir());
     folder.expect("a temporary folder")
+}
+
+/// Removes the folders of processes that are gone: one that is interrupted removes none.
+pub fn remove_abandoned(memory: &Path) {
+    let folders = fs::read_dir(memory).into_iter().flatten().flatten();
+    for folder in folders {
+        let name = folder.file_name();
+        let name = name.to_string_lossy();
+        let of = name
+            .strip_prefix(PREFIX)
+            .and_then(|it| it.split('_').next());
+        if of.is_some_and(|id| !Path::new("/proc").join(id).exists()) {
+            // Another process may be removing it too.
+            let _ = fs::remove_dir_all(folder.path());
+        }
+    }
 }
