@@ -98,7 +98,18 @@ pub fn code(text: &str) -> String {
     if is_bare && text.chars().all(is_plain) {
         return format!("`{text}`");
     }
+    coded(text)
+}
+
+/// A text as code in an element, which ends a URL before it.
+fn coded(text: &str) -> String {
     format!("<code>{}</code>", encoded(text))
+}
+
+/// Whether the last word may be a URL, to which a parser adds whatever follows.
+fn ends_in_url(text: &str) -> bool {
+    let word = text.rsplit(char::is_whitespace).next();
+    word.is_some_and(|it| ["://", "www.", "@"].iter().any(|part| it.contains(part)))
 }
 
 /// A text encoded so that no Markdown or HTML parser takes it for markup or a URL.
@@ -145,7 +156,9 @@ fn spans(text: &str) -> String {
         match c {
             '`' => match TICKS.find_iter(after).find(|run| run.len() == ticks) {
                 Some(end) => {
-                    out += &code(stripped(&after[..end.start()]));
+                    let text = stripped(&after[..end.start()]);
+                    let write = if ends_in_url(&out) { coded } else { code };
+                    out += &write(text);
                     rest = &after[end.end()..];
                 }
                 None => out += &"\\`".repeat(ticks),

@@ -108,6 +108,13 @@ fn hostile() -> impl Strategy<Value = String> {
     parts.prop_map(|parts| parts.concat() + "\nx")
 }
 
+#[test]
+fn code_after_a_url_is_no_part_of_it() {
+    let text = rendered(&[with_words("https://example.com/a|b```<a id=\"x\">```\nx")]);
+    let plain = rendered(&[with_words("plain")]);
+    assert_eq!(skeleton(&text), skeleton(&plain), "{text}");
+}
+
 proptest! {
     #[test]
     fn no_words_break_the_document(words in hostile()) {
