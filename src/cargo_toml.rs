@@ -106,54 +106,6 @@ impl Manifest {
         merge(old_table, self.0.as_table_mut(), new.0.as_table());
     }
 
-    /// Removes the crate `runtime` of a project of kbr 0.1, which has no folder any more.
-    pub fn remove_runtime(&mut self) {
-        const NAME: &str = "runtime";
-        let is_path = |item: &Item| {
-            let path = item.get("path").and_then(Item::as_str);
-            path.is_some_and(|path| path.trim_end_matches('/').trim_start_matches("../") == NAME)
-        };
-        let workspace = self.0.get_mut("workspace");
-        let members = workspace.and_then(|it| it.get_mut("members")?.as_array_mut());
-        if let Some(members) = members {
-            members.retain(|member| member.as_str() != Some(NAME));
-        }
-        let is_it = |item: &Item| is_path(item) || item.get("workspace").is_some();
-        let remove = |dependencies: &mut dyn TableLike| {
-            if dependencies.get(NAME).is_some_and(is_it) {
-                dependencies.remove(NAME);
-            }
-        };
-        self.shared_mut().map(remove);
-        for section in SECTIONS {
-            self.section_mut(section).map(remove);
-        }
-    }
-
-    /// Removes a feature of a dependency; returns whether it was there.
-    pub fn remove_feature(&mut self, name: &str, feature: &str) -> bool {
-        let mut is_found = false;
-        let mut remove = |dependencies: &mut dyn TableLike| {
-            let dependency = dependencies.get_mut(name);
-            let Some(dependency) = dependency.and_then(Item::as_table_like_mut) else {
-                return;
-            };
-            let features = dependency.get_mut("features").and_then(Item::as_array_mut);
-            let Some(features) = features else { return };
-            let length = features.len();
-            features.retain(|it| it.as_str() != Some(feature));
-            is_found |= features.len() < length;
-            if features.is_empty() {
-                dependency.remove("features");
-            }
-        };
-        self.shared_mut().map(&mut remove);
-        for section in SECTIONS {
-            self.section_mut(section).map(&mut remove);
-        }
-        is_found
-    }
-
     /// The dependencies that the manifest inherits from its workspace.
     pub fn inherited(&self) -> BTreeSet<String> {
         let targets = self.0.get("target").and_then(Item::as_table_like);
@@ -568,22 +520,6 @@ mod tests {
         let text = "[dependencies]\na.workspace = true\nb = \"1\"\n\n[dev-dependencies]\nc = { workspace = true }\n\n[target.'cfg(unix)'.dependencies]\nd.workspace = true\n";
         let names: Vec<String> = manifest(text).inherited().into_iter().collect();
         assert_eq!(names, ["a", "c", "d"]);
-    }
-
-    #[test]
-    fn the_crate_runtime_leaves_a_manifest() {
-        let text = "[workspace]\nmembers = [\"api\", \"runtime\"]\n\n[dependencies]\nruntime = { path = \"runtime\", features = [\"a\"] }\nmine = \"1\"\n";
-        let expected = "[workspace]\nmembers = [\"api\"]\n\n[dependencies]\nmine = \"1\"\n";
-        let without = |text: &str| {
-            let mut manifest = manifest(text);
-            manifest.remove_runtime();
-            manifest.to_string()
-        };
-        assert_eq!(without(text), expected);
-        for source in ["\"1\"", "{ path = \"../my-runtime\" }"] {
-            let other = format!("[dependencies]\nruntime = {source}\n");
-            assert_eq!(without(&other), other);
-        }
     }
 
     #[test]

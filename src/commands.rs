@@ -5,6 +5,7 @@
 
 mod against;
 pub mod beside;
+mod both;
 pub mod bundle;
 pub mod chart;
 mod compile;
@@ -25,13 +26,13 @@ mod given;
 pub mod import_crd;
 pub mod import_project;
 pub mod init;
-mod initial;
+pub mod initial;
 mod lines;
 pub mod manifests;
-mod merge;
 mod moves;
-pub mod packaged;
+mod packaged;
 mod reference;
+mod refresh;
 pub mod rename;
 mod renamed;
 mod run;
@@ -52,22 +53,21 @@ use crate::cli::{
 };
 use crate::commands::error::{Error, Result};
 use crate::commands::folder::error::FolderError;
+use crate::commands::moves::Format;
 use crate::commands::update::error::{UNDO, UpdateError};
 use crate::guide::{Chapter, topics};
 use crate::import::documents::Documents;
 use crate::import::go;
 use crate::layout;
-use crate::project::{PROJECT_FILE, Project, ProjectError};
+use crate::project::{PROJECT_FILE, Project};
 use crate::report::Report;
 use crate::toolchain::git;
+use crate::toolchain::git::History;
 use crate::tree::{self, Tree};
 use crate::{completion, toolchain};
 use compile::Compiled;
 use create_api::Parts;
 use folder::{folder_name, from_here, load, project_above, seen_from};
-use moves::Format;
-use packaged::error::PackagedError;
-use packaged::{Package, Planned};
 use run::Run;
 use wanted::Wanted;
 
@@ -76,13 +76,8 @@ pub fn run(cli: Cli, report: &Report) -> Result<()> {
     let run = Run::of(&cli, report)?;
     let root = &run.root;
     if cli.command.plans() && run.is_finished()? {
-        return match cli.command {
-            Command::Update(_) => {
-                let (project, tree) = load(root, Project::parse_earlier)?;
-                resolved(&project, &tree)
-            }
-            _ => Ok(()),
-        };
+        // It may have left conflicts.
+        return load(root).map(|_| ());
     }
     let format = |before: &str, after| toolchain::formatted(root, before, after);
     match cli.command {
@@ -144,14 +139,14 @@ pub fn run(cli: Cli, report: &Report) -> Result<()> {
 /// The kinds of the project in a folder; none if there is no project that can be read.
 pub fn kinds(root: &Path) -> Vec<String> {
     let text = fs::read_to_string(root.join(PROJECT_FILE)).unwrap_or_default();
-    let project = Project::parse_earlier(&text);
+    let project = Project::parse(&text);
     let kinds = project.map(|it| it.resources.into_iter().map(|it| it.kind.to_string()));
     kinds.into_iter().flatten().collect()
 }
 
 /// Changes the project as `plan` says, and its dependencies if the types of other operators need others.
 fn change(run: &Run, plan: impl FnOnce(&Project, &Tree) -> Result<Wanted>) -> Result<()> {
-    let (project, tree) = load(&run.root, Project::parse)?;
+    let (project, tree) = load(&run.root)?;
     let planned = plan(&project, &tree)?;
     let wanted = dependencies::change(&run.root, &project, planned, &tree)?;
     run.end(&tree, wanted)
@@ -169,51 +164,35 @@ fn deleted(project: Project, delete: &Delete, tree: &Tree) -> Result<Wanted> {
 fn edited(project: &Project, args: &EditArgs, tree: &Tree, format: Format<'_>) -> Result<Wanted> {
     match (&args.project_name, args.certificates) {
         (Some(name), _) => rename::project::plan(project, name, tree, format),
-        (None, Some(who)) => Ok(edit::certificates::plan(project, who, tree)),
+        (None, Some(who)) => edit::certificates::plan(project, who, tree),
         (None, None) => edit::plan(project, args, tree, format),
     }
 }
 
 fn update(args: &UpdateArgs, run: &Run) -> Result<()> {
     let root = &run.root;
-    let (project, tree) = load(root, Project::parse_earlier)?;
-    resolved(&project, &tree)?;
-    let undo = from_here(root, UNDO);
+    let (project, tree) = load(root)?;
     let must_be_clean = run.mode == Mode::Apply && !args.allow_dirty;
     if must_be_clean {
-        let places = update::places(&project, &tree);
+        let places = update::places(&project);
         match git::uncommitted(root, &places).map_err(UpdateError::Git)? {
             files if files.is_empty() => {}
-            files => return Err(UpdateError::Dirty { files, undo }.into()),
+            files => {
+                let undo = from_here(root, UNDO);
+                return Err(UpdateError::Dirty { files, undo }.into());
+            }
         }
     }
     let tools = update::Tools {
-        earlier: &|path, fits| git::earlier(root, path, fits),
+        history: &|path, look| git::history(root, path, look),
         locked: &|files| dependencies::locked(root, files),
         format: &|before: &str, after| toolchain::formatted(root, before, after),
     };
-    let updated = update::plan(&project, &tree, &tools)?;
-    run.end(&tree, updated.wanted)?;
-    match updated.conflicts {
-        files if files.is_empty() => Ok(()),
-        files => Err(UpdateError::Conflict {
-            files,
-            undo: must_be_clean.then_some(undo),
-        }
-        .into()),
-    }
-}
-
-/// Refuses files in which an update left conflicts.
-fn resolved(project: &Project, tree: &Tree) -> Result<()> {
-    match update::unresolved(project, tree) {
-        files if files.is_empty() => Ok(()),
-        files => Err(UpdateError::Conflict { files, undo: None }.into()),
-    }
+    run.end(&tree, update::plan(&project, &tree, &tools)?)
 }
 
 fn manifests(args: &ManifestsArgs, color: Color, run: &Run) -> Result<()> {
-    let (project, tree) = load(&run.root, Project::parse)?;
+    let (project, tree) = load(&run.root)?;
     let old = against::old(&run.root, args)?;
     storage::check(&project, &tree)?;
     let mut with_sources = tree.clone();
@@ -246,7 +225,7 @@ fn manifests(args: &ManifestsArgs, color: Color, run: &Run) -> Result<()> {
 }
 
 fn docs(color: Color, run: &Run) -> Result<()> {
-    let (project, tree) = load(&run.root, Project::parse)?;
+    let (project, tree) = load(&run.root)?;
     let Some(compiled) = Compiled::of(project, tree, "kbr docs", color, run)? else {
         return Ok(());
     };
@@ -257,27 +236,20 @@ fn docs(color: Color, run: &Run) -> Result<()> {
 
 fn chart(run: &Run) -> Result<()> {
     let root = &run.root;
-    let (project, tree) = load(root, Project::parse)?;
-    let earlier = |path: &str, hash: &str| chart::earlier(root, path, hash);
-    let planned = chart::plan(project, &tree, &earlier)?;
-    packaged(chart::CHART, planned, &tree, run)
+    let (project, tree) = load(root)?;
+    let history: History<'_> = &|path, look| git::history(root, path, look);
+    run.end(&tree, chart::plan(&project, &tree, history)?)
 }
 
 fn bundle(args: &BundleArgs, run: &Run) -> Result<()> {
     let root = &run.root;
-    let (project, tree) = load(root, Project::parse)?;
-    let earlier = |path: &str, hash: &str| bundle::earlier(root, path, hash);
+    let (project, tree) = load(root)?;
+    let history: History<'_> = &|path, look| git::history(root, path, look);
     let is_check = run.mode == Mode::Check;
-    let planned = bundle::plan(project, args, is_check, &tree, &earlier)?;
-    packaged(bundle::BUNDLE, planned, &tree, run)
-}
-
-fn packaged(package: Package, planned: Planned, tree: &Tree, run: &Run) -> Result<()> {
-    run.end(tree, planned.wanted)?;
-    match planned.conflicts {
-        files if files.is_empty() => Ok(()),
-        files => Err(PackagedError::new(package, files).into()),
-    }
+    run.end(
+        &tree,
+        bundle::plan(&project, args, is_check, &tree, history)?,
+    )
 }
 
 fn import_project(args: &ImportProjectArgs, directory: Option<&Path>, run: &Run) -> Result<()> {
@@ -306,14 +278,8 @@ fn import_project(args: &ImportProjectArgs, directory: Option<&Path>, run: &Run)
 fn new_project(root: &Path) -> Result<Tree> {
     let tree = Tree::load(root)?;
     if tree.entry(PROJECT_FILE).is_some() {
-        let text = tree.text(PROJECT_FILE).unwrap_or_default();
-        return Err(match Project::parse(text) {
-            Err(old @ ProjectError::OldLayout) => old.into(),
-            _ => FolderError::AlreadyInitialized {
-                dir: root.to_owned(),
-            }
-            .into(),
-        });
+        let dir = root.to_owned();
+        return Err(FolderError::AlreadyInitialized { dir }.into());
     }
     if let Some(project) = project_above(root) {
         let dir = root.to_owned();

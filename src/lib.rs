@@ -44,11 +44,24 @@
 //! the file exists. `Generate` writes a file that remains kbr's, as its first line says. `Insert` adds one line above a
 //! scaffold marker in a file of the user, and `TakeOut` removes it again. `Remove` deletes a file that kbr once
 //! generated and no longer produces, or a file of the user that is no longer needed. `Edit` changes a file of the
-//! user in place, and `Rewrite` changes names in one. `Leave` keeps a file because its owner edited it: PROJECT records
+//! user in place, and `Rewrite` one that kbr renders differently now. `Leave` keeps a file because its owner edited it: PROJECT records
 //! a hash of each file as it was rendered, and [`rendered`] tells an unedited file from an edited one. The hash does not
 //! cover what is added to the file later, which are lines above markers and the crates of other operators' types, so it
 //! is the same on every branch. The vendored crates have their own checksums, and every command lists the files that were
 //! edited there.
+//!
+//! # How an edited file changes
+//!
+//! [`evolve`] carries the edits of a file's owner from what kbr has rendered to what it renders now, whatever the command
+//! is: a rename, another layout, a hub, other certificates, a newer kbr, a chart or a bundle. A command first writes the
+//! new names into both the owner's text and the rendered one. Then lines that are in both become the new ones, and what
+//! is left is merged; where both have changed the same lines, the file gets conflict markers, the command fails, and
+//! the next one is refused until they are gone. Lines above markers are a set, which is changed apart from that.
+//!
+//! PROJECT has the hash of what the present model renders to. The text that an edited file started from is in git's
+//! history; what has changed in it since is in PROJECT, under `bases`. So a later kbr finds the text with that hash,
+//! whatever has been renamed. `commands::tests::laws` draws histories of commands and edits, and checks what must be true of
+//! each.
 //!
 //! # Manifests
 //!
@@ -94,8 +107,7 @@
 //! those that OLM installs as they are and those that it makes itself from the ClusterServiceVersion: the Deployment,
 //! the roles of its ServiceAccount and the webhooks. What only the owner knows is in a file of `config/manifests`.
 //!
-//! [`commands::packaged`] merges either with the edits of its owner; like `kbr update`, it knows from PROJECT what kbr
-//! wrote last.
+//! Both are merged with the edits of their owner as by `kbr update`. If all files of one are gone, it is written again.
 //!
 //! # What exists already
 //!
@@ -139,15 +151,13 @@
 //! rewrites the paths to them, token by token; everything else in the user's files stays unchanged. It
 //! returns the files that change, and the declarations that must move to another file. [`commands::edit`] and
 //! [`commands::rename`] use it for the modules that are in different places in their models before and after; only the
-//! latter renames types and lines of the scaffold. It renders each file with the old name and
-//! with the new one, and applies the difference to the user's file; `kbr edit --project-name` works the same way, and
-//! so does `kbr create webhook` for a version that becomes the hub.
+//! latter renames types and lines of the scaffold.
 //!
 //! # A project of an earlier kbr
 //!
 //! [`commands::update`] renders every file of PROJECT again. The hashes in PROJECT show which files are
 //! unedited; for the others, [`toolchain::git`] finds the rendered text in git's
-//! history, and the changes since then are merged with the owner's edits: `Cargo.toml` by keys ([`cargo_toml`], the only
+//! history, and the changes since then are merged with the owner's edits: `Cargo.toml` by its keys ([`cargo_toml`], the only
 //! editor of manifests), other files by lines. So
 //! every text that kbr has ever emitted is in its users' repositories, and none of them in kbr.
 //!
@@ -213,6 +223,7 @@ mod article;
 mod bundle;
 mod cargo_toml;
 mod chart;
+mod evolve;
 mod kustomize;
 mod layout;
 mod lock;

@@ -120,6 +120,11 @@ impl ScaffoldMarker {
         )))
     }
 
+    /// Whether `text` has this marker.
+    pub fn is_in(self, text: &str) -> bool {
+        !self.places(&lines(text)).is_empty()
+    }
+
     /// Removes `fragment`, one line, from the run above this marker in `text`. Returns `None` if the
     /// run does not contain it.
     pub fn remove(self, text: &str, fragment: &str) -> Option<String> {

@@ -9,10 +9,11 @@ mod step;
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use crate::evolve::{self, Rerendered};
 use crate::layout;
 use crate::marker::ScaffoldMarker;
 use crate::project::{PROJECT_FILE, Project};
-use crate::rendered::Rendered;
+use crate::rendered::{Rendered, hash};
 use crate::tree::Tree;
 
 use error::check_place;
@@ -52,11 +53,13 @@ pub enum Change {
     /// A user's file that gets another text for a reason of its own, such as a crate that cargo adds: what kbr
     /// has rendered stays the same.
     Edit { path: String, text: String },
-    /// A user's file in which names change, and which may move: as if kbr had rendered it with them.
+    /// A user's file that changes with the model, and which may move. `rendered` is how kbr renders it, before and after,
+    /// if that follows from the model.
     Rewrite {
         from: String,
         path: String,
         text: String,
+        rendered: Option<Rerendered>,
     },
     /// A user's file that is no longer needed, and that stays because its owner has edited it.
     Leave { path: String },
@@ -128,7 +131,8 @@ impl Plan {
         tree: &Tree,
         [old, new]: [&Rendered; 2],
     ) -> Result<Self, Vec<PlanError>> {
-        let before = project.files.clone();
+        let (before, mut bases) = (project.files.clone(), std::mem::take(&mut project.bases));
+        let mut continued = BTreeMap::new();
         let steps = self.steps.iter();
         for step in steps.filter(|step| layout::is_recorded(&step.path)) {
             let path = &step.path;
@@ -140,6 +144,22 @@ impl Plan {
                 project.files.remove(path);
                 continue;
             };
+            if let (Some(from), Some(it)) = (&step.from, &step.rerendered)
+                && before.get(from) == Some(&hash(&it.old))
+            {
+                project.files.insert(path.clone(), hash(&it.new));
+                let kept = bases.remove(from);
+                if new.hash(path, after) != hash(&it.new) {
+                    continued.insert(path.clone(), evolve::continued(kept, from, it));
+                }
+                continue;
+            }
+            if let Some(from) = step.from.as_ref().filter(|from| *from != path)
+                && let Some(mut kept) = bases.remove(from)
+            {
+                kept.path.get_or_insert_with(|| from.clone());
+                continued.insert(path.clone(), kept);
+            }
             let is_renamed = || step.from.as_ref().is_some_and(was_unedited);
             let rendered = match &step.rendered {
                 Some(rendered) => Some(rendered),
@@ -149,6 +169,19 @@ impl Plan {
             let hash = rendered.map(|text| new.hash(path, text)).or_else(recorded);
             project.files.extend(hash.map(|hash| (path.clone(), hash)));
         }
+        bases.extend(continued);
+        bases.retain(|path, base| {
+            let text = self.steps.iter().find(|step| step.path == *path);
+            let recorded = project.files.get(path);
+            let is_rendered = text.is_some_and(|step| step.rendered.is_some());
+            if base.path.as_ref() == Some(path) {
+                base.path = None;
+            }
+            // Git has that text, so nothing must be remembered.
+            let is_in_git = base.path.is_none() && recorded == Some(&base.hash);
+            recorded.is_some() && !is_rendered && !is_in_git
+        });
+        project.bases = bases;
         // The file has just been read as PROJECT, or does not exist: it is kbr's, whatever its header.
         let change = Change::Create {
             path: PROJECT_FILE.to_owned(),

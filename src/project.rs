@@ -32,9 +32,6 @@ pub const PROJECT_FILE: &str = "PROJECT";
 /// The layout that this kbr emits, as written in PROJECT.
 const LAYOUT: &str = "kbr/v2";
 
-/// The layout of kbr 0.1.0, whose projects had a crate `runtime` of their own.
-const LAYOUT_0_1: &str = "kbr/v1";
-
 /// Version of PROJECT's own format: that of kubebuilder, whose users know the file.
 const FORMAT: &str = "3";
 
@@ -60,7 +57,7 @@ pub enum Certificates {
     /// The manager itself, which keeps them in a Secret
     SelfManaged,
     /// cert-manager, which must be installed in the cluster
-    // That of a project whose PROJECT does not say it, as of an earlier kbr.
+    // That of a project whose PROJECT does not say it.
     #[default]
     CertManager,
 }
@@ -75,6 +72,9 @@ impl Certificates {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Project {
+    /// For each edited file whose rendering has changed since: how it follows from a text that git has.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub bases: BTreeMap<String, Base>,
     #[serde(default, skip_serializing_if = "Certificates::is_default")]
     pub certificates: Certificates,
     /// Version of the kbr that ran `init`.
@@ -103,9 +103,24 @@ pub struct Project {
     version: String,
 }
 
+/// How the text that kbr would render for a file follows from one that it has rendered earlier.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Base {
+    /// SHA-256 of the earlier text, in hexadecimal.
+    pub hash: String,
+    /// Where that text was, if it was elsewhere.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub path: Option<String>,
+    /// What has changed since, one change after the other: see [`crate::evolve`].
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub patches: Vec<String>,
+}
+
 impl Project {
     pub fn new(name: ProjectName, domain: Domain, license: License) -> Self {
         Self {
+            bases: BTreeMap::new(),
             certificates: Certificates::default(),
             cli_version: env!("CARGO_PKG_VERSION").to_owned(),
             domain,
@@ -123,14 +138,8 @@ impl Project {
         }
     }
 
-    /// Whether the runtime is a member of the workspace, `runtime/`, as in kbr 0.1.
-    pub fn is_of_0_1(&self) -> bool {
-        self.layout == [LAYOUT_0_1]
-    }
-
     /// Makes it a project of this kbr.
     pub fn renew(&mut self) {
-        self.layout = vec![LAYOUT.to_owned()];
         env!("CARGO_PKG_VERSION").clone_into(&mut self.cli_version);
     }
 
@@ -252,7 +261,9 @@ impl Project {
         for resource in self.apis() {
             self.check_kind(resource)?;
         }
-        match self.files.keys().find(|path| !is_inside(path)) {
+        let earlier = self.bases.values().filter_map(|base| base.path.as_ref());
+        let mut paths = self.files.keys().chain(self.bases.keys()).chain(earlier);
+        match paths.find(|path| !is_inside(path)) {
             Some(path) => Err(format!(
                 "`{}` under `files` leaves the project",
                 path.escape_debug()
@@ -418,7 +429,6 @@ mod tests {
         assert!(refusal("version: \"3\"", "version: 3").contains("`version` is the number 3"));
         assert!(refusal("- kbr/v2", "- kbr/v9").contains("`layout` is `kbr/v9`"));
         assert!(refusal("- kbr/v2", "- go.kubebuilder.io/v4").contains("kubebuilder"));
-        assert!(refusal("- kbr/v2", "- kbr/v1").contains("kbr 0.1.0"));
         assert!(refusal("controller: true", "controller: 1").contains("controller"));
     }
 

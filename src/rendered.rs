@@ -82,11 +82,11 @@ impl Rendered {
     }
 
     /// `new`, which has just been rendered, with what kbr and cargo have added to the file: the lines and crates
-    /// that `text` has, or, with `all_lines`, every line of the scaffold.
-    pub fn with_additions(&self, path: &str, new: &str, text: &str, all_lines: bool) -> String {
+    /// that `text` has, and every line above a marker that `text` does not have.
+    pub fn with_additions(&self, path: &str, new: &str, text: &str) -> String {
         let mut with_lines = new.to_owned();
         for (marker, line) in self.lines(path) {
-            if all_lines || marker.remove(text, line).is_some() {
+            if !marker.is_in(text) || marker.remove(text, line).is_some() {
                 let inserted = marker.insert(path, &with_lines, line).ok().flatten();
                 with_lines = inserted.unwrap_or(with_lines);
             }

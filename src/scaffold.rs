@@ -171,7 +171,7 @@ pub fn files_of(project: &Project, resource: &Resource) -> Vec<Part> {
 }
 
 /// What kbr has rendered for the project. A release that changes a line above a marker must know the old line as
-/// well, which `kbr update` would take for the owner's otherwise. The test with the scaffolds of all releases fails
+/// well, which `kbr update` would take for the owner's otherwise. The test with the kept scaffolds fails
 /// then.
 pub fn rendered(project: &Project) -> Rendered {
     let parts = of(project).into_iter();
@@ -295,7 +295,7 @@ fn context(project: &Project, resource: &Resource) -> ResourceContext {
         plural: resource.plural.to_string(),
         port: port.map(|port| port.to_string()).unwrap_or_default(),
         project: project.project_name.to_string(),
-        role: place.qualified_kind(),
+        role: place.role(),
         sample: place.sample(),
         self_managed: project.certificates == Certificates::SelfManaged,
         sample_name: place.sample_name(),

@@ -7,6 +7,7 @@
 
 pub mod all;
 
+mod altered;
 mod contexts;
 mod engine;
 
@@ -24,6 +25,9 @@ pub use contexts::{
     AdmissionContext, ControllerContext, ConverterContext, CrdgenContext, CrdgenType, GroupContext,
     ImportedContext, ImportedConverterContext, InitContext, PolicyContext, ResourceContext,
 };
+
+#[cfg(test)]
+pub use altered::altered;
 
 static INIT: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/templates/init");
 
@@ -113,7 +117,10 @@ pub struct Filled {
 
 impl Filled {
     pub fn render(&self) -> String {
-        render(self.path, self.source, &self.context.read())
+        altered::text(
+            self.path,
+            render(self.path, self.source, &self.context.read()),
+        )
     }
 }
 
@@ -141,7 +148,7 @@ pub fn render_init(context: &InitContext) -> Vec<(String, String)> {
     files
         .map(|file| {
             let path = path(file);
-            let text = render(&path, source(file), &context);
+            let text = altered::text(&path, render(&path, source(file), &context));
             (path.trim_end_matches(EXTENSION).to_owned(), text)
         })
         .collect()

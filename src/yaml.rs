@@ -3,11 +3,13 @@
 //! serde-saphyr quotes strings that a YAML 1.1 reader such as kubectl's would take for a boolean or
 //! a number (`on`, `n`, `1_000`); the serde_yaml family does not, and is used only for reading.
 
+mod problem;
 mod stream;
 
 use serde::Serialize;
 
-pub use stream::{Problem, YamlError, documents, read};
+pub use problem::Problem;
+pub use stream::{YamlError, documents, read};
 
 /// `value` as one YAML document that ends in a newline.
 ///

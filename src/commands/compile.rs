@@ -39,7 +39,7 @@ impl Compiled {
             }
             warning = wanted.warnings.first().cloned();
             write_crdgen(wanted, &tree, run)?;
-            (project, tree) = load(&run.root, Project::parse)?;
+            (project, tree) = load(&run.root)?;
         }
         let types = if has_types {
             let is_first = !run.root.join("target").exists();

@@ -117,11 +117,12 @@ fn resource(project: &Project, args: &ApiArgs, parts: Parts) -> Result<Resource>
     check_typed_group(project, "--group", new.group.as_ref())?;
     check_group(project, &new)?;
     let resource = match existing {
-        Some(_) if parts.resource && !args.force => {
+        Some(it) if parts.resource && (!args.force || it.is_imported()) => {
             let mut versions = versions(project, args);
             return Err(ApiError::ApiExists {
                 gvk: new.gvk(),
                 has_controller: versions.any(|api| !api.controllers.is_empty()),
+                is_imported: it.is_imported(),
             }
             .into());
         }
@@ -148,9 +149,12 @@ fn own(project: &Project, args: &ApiArgs) -> Result<Resource> {
         let kind = args.kind.clone();
         return Err(ApiError::ClusterScope { kind }.into());
     }
+    let mut api = Api::new(is_namespaced, known.is_none());
+    // All versions of a kind share the roles.
+    api.grouped_roles = known.and_then(|it| it.api()?.grouped_roles);
     Ok(Resource {
         origin: Origin::Own {
-            api: Api::new(is_namespaced, known.is_none()),
+            api,
             domain: match known.map(|api| &api.origin) {
                 Some(Origin::Own { domain, .. }) => domain.clone(),
                 _ => project.domain.clone(),

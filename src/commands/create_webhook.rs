@@ -8,13 +8,13 @@ mod hub;
 
 use crate::cli::WebhookArgs;
 use crate::commands::beside::refused_admissions;
+use crate::commands::both::both;
 use crate::commands::error::{Error, Result};
 use crate::commands::external;
 use crate::commands::found::{create_api, resource};
 use crate::commands::typed::group;
 use crate::commands::wanted::{Wanted, added};
 use crate::names::Version;
-use crate::plan::Change;
 use crate::project::{Admission, Gvk, Project, Resource, Webhooks};
 use crate::scaffold;
 use crate::tree::Tree;
@@ -78,18 +78,21 @@ pub fn plan(
         }
     }
     let mut changes = added(&project, &scaffold::of(&existing), &rewritten, args.force);
+    let mut conflicts = Vec::new();
     if let Some(old) = old_hub {
-        let files = hub::HubChanges::of(&existing, &mut project, [old, &after], tree);
-        let moves = |change: &Change| {
-            matches!(change, Change::Create { .. }) && files.moved.contains(change.path())
-        };
-        changes.retain(|change| !moves(change));
-        changes.extend(files.changes);
+        let files = hub::HubChanges::of(&existing, &mut project, [old, &after], tree)?;
+        changes.retain(|change| files.needs(change));
+        let both = both(&existing, &project, tree, &files.moved)?;
+        changes.extend(files.changes.into_iter().chain(both.changes));
         warnings.extend(files.warnings);
+        conflicts = [files.conflicts, both.conflicts].concat();
     }
     changes.extend(found.changes);
     warnings.extend(found.warnings);
-    Ok(Wanted::of(project, changes, warnings))
+    Ok(Wanted {
+        conflicts,
+        ..Wanted::of(project, changes, warnings)
+    })
 }
 
 /// The hub of the kind, if it is another version.

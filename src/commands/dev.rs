@@ -33,7 +33,6 @@ use crate::commands::error::Result;
 use crate::commands::folder::load;
 use crate::error::IoError;
 use crate::layout;
-use crate::project::Project;
 use crate::report::Report;
 use crate::toolchain::kept::Output;
 use crate::toolchain::keys;
@@ -76,7 +75,7 @@ pub fn run(root: &Path, args: &DevArgs, color: Color, report: &Report) -> Result
     if args.plan {
         report.exit_with(planned::FAILED);
     }
-    let (project, tree) = load(root, Project::parse)?;
+    let (project, tree) = load(root)?;
     if let (Some(context), true) = (&args.context, args.plan) {
         let name = project.project_name.to_string();
         return planned::run((root, &name), (args, context), color, report);

@@ -21,6 +21,7 @@ pub fn plan(types: &Types, tree: &Tree) -> Result<Wanted, YamlError> {
         changes: change.into_iter().collect(),
         project: None,
         warnings: Vec::from_iter((!has_types).then(|| warning.to_owned())),
+        conflicts: Vec::new(),
         next: match has_types {
             true => "cargo build --locked",
             false => "kbr create api --kind KIND",

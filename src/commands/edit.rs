@@ -38,7 +38,7 @@ pub fn plan(project: &Project, args: &EditArgs, tree: &Tree, format: Format<'_>)
     let mut renamed = Renamed::of(project, &after, &words, &pairs, Vec::new(), tree)?;
     let changes = renamed.changes(&mut after, tree, format);
     let warnings = warnings(&changes, tree);
-    Ok(Wanted::of(after, changes, warnings))
+    Ok(renamed.wanted(after, changes, warnings))
 }
 
 /// Refuses a layout that is impossible with the kinds of the project.
@@ -79,6 +79,11 @@ fn keep_names(before: &Project, after: &mut Project) -> Result<()> {
             });
         }
         resource.rename_controllers(controllers);
+        let is_grouped = resource.api().and_then(|api| api.grouped_roles);
+        let is_grouped = is_grouped.unwrap_or(before.multigroup);
+        if let Some(api) = resource.api_mut() {
+            api.grouped_roles = (is_grouped != renamed.multigroup).then_some(is_grouped);
+        }
     }
     Ok(())
 }
@@ -102,15 +107,7 @@ fn pairs(before: &Project, after: &Project) -> Vec<(Part, Part)> {
             lines.filter(|part| matches!(part.what, What::Line { marker, .. } if is_kept(marker)));
         files.chain(lines).collect::<Vec<_>>()
     };
-    let pairs = parts(before).into_iter().zip(parts(after));
-    let pairs = pairs.map(|(old, mut new)| {
-        // A role keeps its name, and so its text.
-        if old.path.starts_with(layout::RBAC) && matches!(old.what, What::File(_)) {
-            new.what = old.what.clone();
-        }
-        (old, new)
-    });
-    pairs.collect()
+    parts(before).into_iter().zip(parts(after)).collect()
 }
 
 /// Warnings about other files that still refer to a path that no longer exists.

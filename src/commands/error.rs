@@ -17,11 +17,11 @@ use crate::commands::external::error::ExternalError;
 use crate::commands::folder::error::FolderError;
 use crate::commands::import_crd::error::ImportError;
 use crate::commands::manifests::error::ManifestsError;
-use crate::commands::packaged::error::PackagedError;
 use crate::commands::rename::error::RenameError;
 use crate::commands::update::error::UpdateError;
 use crate::envtest::EnvtestError;
 use crate::error::{IoError, helps, lines, quoted};
+use crate::evolve::error::ConflictError;
 use crate::import::documents::Refusal as CrdRefusal;
 use crate::import::go::error::GoError;
 use crate::lock::LockError;
@@ -71,10 +71,10 @@ errors! {
             drift: Vec<String>,
         },
     }
-    Against(AgainstError), Answer(AnswerError), Api(ApiError), Apply(ApplyError), Bundle(BundleError), Cargo(CargoError), Chart(ChartError), Crd(CrdRefusal),
+    Against(AgainstError), Answer(AnswerError), Api(ApiError), Apply(ApplyError), Bundle(BundleError), Cargo(CargoError), Chart(ChartError), Conflict(ConflictError), Crd(CrdRefusal),
     Delete(DeleteError), Dev(DevError), Edit(EditError), Envtest(EnvtestError), External(ExternalError),
     Folder(FolderError), Git(GitError), Go(GoError), Import(ImportError), Io(IoError), Lock(LockError),
-    Manifests(ManifestsError), Marker(ScaffoldMarkerError), Move(MoveError), Packaged(PackagedError), Plan(PlanError),
+    Manifests(ManifestsError), Marker(ScaffoldMarkerError), Move(MoveError), Plan(PlanError),
     Policy(PolicyCommandError),
     Project(ProjectError), Rename(RenameError), Update(UpdateError), Webhook(WebhookError), Yaml(YamlError),
 }

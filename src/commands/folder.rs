@@ -2,7 +2,6 @@
 
 pub mod error;
 
-use std::borrow::Cow;
 use std::fs;
 use std::path::{Component, Path};
 
@@ -11,33 +10,21 @@ use semver::Version;
 use crate::commands::error::Result;
 use crate::commands::update::error::UpdateError;
 use crate::error::IoError;
-use crate::layout;
+use crate::evolve::error::ConflictError;
+use crate::evolve::has_conflict;
 use crate::names::ProjectName;
 use crate::plan::is_generated;
 use crate::project::{PROJECT_FILE, Project, ProjectError};
-use crate::rendered::hash;
-use crate::scaffold;
 use crate::tree::{Entry, Tree, find_above};
 use error::FolderError;
 
-/// Converts PROJECT to what this kbr expects. An earlier kbr also hashed `crdgen.rs`, and hashed files with what was
-/// added to them later; the hashes of unedited files are converted.
-pub fn read(mut project: Project, tree: &Tree) -> Result<Project> {
-    if version(&project).is_some_and(|version| Some(version) > own_version()) {
-        let project = project.cli_version;
+/// Refuses a project of a newer kbr.
+fn check_version(project: &Project) -> Result<()> {
+    if version(project).is_some_and(|version| Some(version) > own_version()) {
+        let project = project.cli_version.clone();
         return Err(UpdateError::Newer { project, own: OWN }.into());
     }
-    let rendered = scaffold::rendered(&project);
-    project.files.retain(|path, _| layout::is_recorded(path));
-    for (path, recorded) in &mut project.files {
-        if let Some(text) = tree.text(path)
-            && let Cow::Owned(without) = rendered.without_additions(path, text)
-            && *recorded == hash(text)
-        {
-            *recorded = hash(&without);
-        }
-    }
-    Ok(project)
+    Ok(())
 }
 
 /// The version of this kbr.
@@ -61,17 +48,16 @@ pub fn older(tree: &Tree) -> Option<String> {
     })
 }
 
-/// Loads the project at `root` and its files; `parse` is one of the functions of [`Project`].
-pub fn load(
-    root: &Path,
-    parse: fn(&str) -> Result<Project, ProjectError>,
-) -> Result<(Project, Tree)> {
+/// Loads the project at `root` and its files.
+pub fn load(root: &Path) -> Result<(Project, Tree)> {
     let mut tree = Tree::load(root)?;
     match tree.entry(PROJECT_FILE) {
         Some(Entry::File(text)) => {
-            let project = parse(text)?;
+            let project = Project::parse(text)?;
+            check_version(&project)?;
             tree.read_also(root, project.files.keys().map(String::as_str))?;
-            Ok((read(project, &tree)?, tree))
+            resolved(&project, &tree)?;
+            Ok((project, tree))
         }
         Some(other) => {
             let problem = match other {
@@ -90,6 +76,16 @@ pub fn load(
             }
             .into())
         }
+    }
+}
+
+/// Refuses files in which a command has left conflicts that are still there.
+fn resolved(project: &Project, tree: &Tree) -> Result<()> {
+    let files = project.files.keys();
+    let files = files.filter(|path| tree.text(path).is_some_and(has_conflict));
+    match files.cloned().collect::<Vec<String>>() {
+        files if files.is_empty() => Ok(()),
+        files => Err(ConflictError { files, undo: None }.into()),
     }
 }
 

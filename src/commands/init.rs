@@ -23,6 +23,7 @@ pub fn plan(name: ProjectName, args: &InitArgs, tree: &Tree) -> Wanted {
         project: Some(project),
         warnings,
         // The API server refuses CRDs of a group without a dot.
+        conflicts: Vec::new(),
         next: match args.domain.as_str().contains('.') {
             true => "kbr create api --kind KIND",
             false => "kbr create api --group GROUP --kind KIND",

@@ -5,6 +5,8 @@
 //! overwrite those of a new repository. Except for the vendored crates, the rest belongs to the
 //! user from the first day. Pure.
 
+use std::collections::BTreeMap;
+
 use crate::commands::wanted::create;
 use crate::envtest;
 use crate::layout;
@@ -12,7 +14,7 @@ use crate::lock;
 use crate::manifests::{self, Watched};
 use crate::plan::Change;
 use crate::project::{Certificates, License, Project};
-use crate::scaffold::{crdgen, with_license};
+use crate::scaffold::{self, crdgen, with_license};
 use crate::templates::{self, InitContext};
 use crate::vendored;
 
@@ -31,6 +33,13 @@ pub fn texts(project: &Project) -> Vec<(String, String)> {
     texts
         .filter(|(path, _)| path != lock::PATH && !layout::is_vendored(path))
         .collect()
+}
+
+/// Path and text of each file of the scaffold that follows from the model, without lines above markers.
+pub fn rendering(project: &Project) -> BTreeMap<String, String> {
+    let parts = scaffold::of(project).into_iter();
+    let parts = parts.filter_map(|part| Some((part.path.clone(), part.text(project)?)));
+    texts(project).into_iter().chain(parts).collect()
 }
 
 /// Every file of a project without kinds.

@@ -131,6 +131,7 @@ pub fn plan(
         changes,
         project,
         warnings,
+        conflicts: Vec::new(),
         next: "cargo build --locked",
     })
 }

@@ -16,7 +16,8 @@ use std::collections::BTreeSet;
 use crate::cli::Rename;
 use crate::commands::beside;
 use crate::commands::error::{Error, Result};
-use crate::commands::moves::{self, Format};
+use crate::commands::moves;
+use crate::commands::moves::Format;
 use crate::commands::renamed::{Renamed, changed};
 use crate::commands::storage;
 use crate::commands::typed::misspelt;
@@ -53,7 +54,7 @@ pub fn plan(project: &Project, args: &Rename, tree: &Tree, format: Format<'_>) -
     changes.extend(crds);
     let mut warnings = renamed.left(before, &words, tree);
     warnings.extend(of_cluster);
-    Ok(Wanted::of(after, changes, warnings))
+    Ok(renamed.wanted(after, changes, warnings))
 }
 
 /// The error for what PROJECT does not have, or has only from others: the typed group, and `rest` after it, with the `kind` if one was typed.

@@ -1,28 +1,36 @@
 //! How the files of a project change with its model: something is renamed, or the layout is another.
 //!
-//! Each file of the scaffold is rendered from the old model and from the new one. Where the user's file has
-//! the old version of lines that differ, they are replaced with the new version. So an unedited file becomes what it
-//! would be if it had always been so, and in an edited one everything else stays. Paths to modules are
-//! rewritten before that; [`mod@around`] handles modules that leave others behind. Pure.
+//! Each file of the scaffold is rendered from the old model and from the new one. Names are no difference: they are
+//! rewritten in the user's file and in what kbr rendered, before [`crate::evolve`] carries the user's edits over.
+//! [`mod@around`] handles modules that leave others behind. Pure.
 
 mod around;
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use crate::commands::both::{Carrier, Texts};
 use crate::commands::error::Result;
 use crate::commands::lines;
-use crate::commands::moves::{self, Format};
+use crate::commands::moves;
+use crate::commands::moves::Format;
+use crate::commands::wanted::Wanted;
 use crate::commands::words::Words;
 use crate::error::join;
+use crate::evolve::{Rerendered, with_line_ends_of, with_lines_of};
 use crate::layout::{self, Place};
+use crate::modules::Moved;
 use crate::plan::{Change, is_generated};
 use crate::project::{PROJECT_FILE, Project, Resource};
-use crate::scaffold::{self, Part};
+use crate::rendered::{hash, normalized};
+use crate::scaffold::{self, Part, What};
 use crate::tree::Tree;
 use around::Surroundings;
 
 /// The new path and text of each file, by its old path.
 type RenamedFiles = BTreeMap<String, (String, String)>;
+
+/// The new path of each file of the scaffold, and how kbr renders it before and after, by its old path.
+type Renderings = BTreeMap<String, (String, Rerendered)>;
 
 /// A file of the scaffold: its path and text before and after.
 type Pair = [(String, String); 2];
@@ -40,10 +48,12 @@ pub fn changed<'a>(
 /// The files of a project whose model changes.
 pub struct Renamed {
     files: RenamedFiles,
-    /// Old and new path of each file of the scaffold that moves, whether it exists or not.
-    places: Vec<(String, String)>,
     /// Changes that add and remove modules and lines.
     around: Vec<Change>,
+    renderings: Renderings,
+    /// The old paths of files that are as kbr renders them now.
+    rendered: BTreeSet<String>,
+    conflicts: Vec<String>,
 }
 
 impl Renamed {
@@ -59,22 +69,17 @@ impl Renamed {
     ) -> Result<Self> {
         let sources = moves::sources(tree);
         let moved = moves::moved(before, after, &sources)?;
-        let is_ours = |path: &str, text: &str| {
-            path != PROJECT_FILE && !layout::is_vendored(path) && !is_generated(text)
-        };
-        let texts = tree.files().filter(|(path, text)| is_ours(path, text));
-        let mut files: RenamedFiles = texts
-            .map(|(path, text)| (path.to_owned(), (path.to_owned(), text.to_owned())))
-            .collect();
-        for file in &moved.files {
-            files.insert(file.from.clone(), (file.to.clone(), file.text.clone()));
-        }
+        let mut files = files_of(tree, &moved);
         let paths = changed(before, after).map(|(old, _)| Place::of(before, old).types());
         let types: BTreeSet<String> = paths.collect();
         let is_rust = |path: &str| path.ends_with(".rs") && sources.contains_key(path);
         for (path, (_, text)) in files.iter_mut().filter(|(path, _)| is_rust(path)) {
             *text = words.in_code(text, types.contains(path));
         }
+        let is_given = |path: &str| {
+            let mut parts = pairs.iter().map(|(old, _)| old);
+            parts.any(|it| it.path == path && matches!(it.what, What::Given(_)))
+        };
         let rendered = pairs.iter().filter_map(|(old, new)| {
             let old_text = old.modelled(before)?;
             Some([
@@ -83,19 +88,32 @@ impl Renamed {
             ])
         });
         let mut places = Vec::new();
-        for [(old_path, old_text), (new_path, new_text)] in rendered.chain(init) {
+        let (mut renderings, mut given) = (Renderings::new(), Vec::new());
+        for [(old_path, old), (new_path, new)] in rendered.chain(init) {
             if let Some((path, text)) = files.get_mut(&old_path) {
                 if !is_rust(&old_path) {
                     path.clone_from(&new_path);
                 }
-                if *path == new_path && tree.text(&old_path) == Some(&old_text) {
-                    *text = new_text;
-                } else if *path == new_path {
-                    *text = lines::with_changes(text, &old_text, &new_text, false);
+                if *path == new_path && tree.text(&old_path) == Some(&old) {
+                    text.clone_from(&new);
+                }
+                if *path != new_path {
+                    places.push((old_path, new_path));
+                    continue;
                 }
             }
             if old_path != new_path {
-                places.push((old_path, new_path));
+                places.push((old_path.clone(), new_path.clone()));
+            }
+            match is_given(&old_path) {
+                true => given.push((old_path, Rerendered { old, new })),
+                false => drop(renderings.insert(old_path, (new_path, Rerendered { old, new }))),
+            }
+        }
+        for (path, it) in given {
+            if let Some((_, text)) = files.get_mut(&path) {
+                let new = with_lines_of(&it.old, &normalized(text), &it.new);
+                *text = with_line_ends_of(text, new);
             }
         }
         let surroundings = Surroundings::of(pairs, before, after, &files);
@@ -104,12 +122,28 @@ impl Renamed {
                 *text = lines::in_order(path, was, text, lines)?;
             }
         }
+        let names = NewNames {
+            models: [before, after],
+            words,
+            types,
+        };
+        let (conflicts, rendered) = names.carry(&renderings, &sources, tree, &mut files)?;
         let around = surroundings.changes((before, after), &places, &moved, &mut files)?;
         Ok(Self {
             files,
-            places,
             around,
+            renderings,
+            rendered,
+            conflicts,
         })
+    }
+
+    /// What the command wants, after [`Self::changes`].
+    pub fn wanted(self, after: Project, changes: Vec<Change>, warnings: Vec<String>) -> Wanted {
+        Wanted {
+            conflicts: self.conflicts,
+            ..Wanted::of(after, changes, warnings)
+        }
     }
 
     /// The files that change. Rust files that were formatted are formatted again. In PROJECT, a file that its owner
@@ -121,21 +155,25 @@ impl Renamed {
             if from == path && text == was {
                 continue;
             }
-            if path.ends_with(".rs") && text != was {
+            // What kbr renders is formatted, and stays what it is if its owner formats differently.
+            if path.ends_with(".rs") && text != was && !self.rendered.contains(from) {
                 *text = format(was, std::mem::take(text));
             }
             changes.push(Change::Rewrite {
                 from: from.clone(),
                 path: path.clone(),
                 text: text.clone(),
+                rendered: self.renderings.get(from).map(|(_, it)| it.clone()),
             });
         }
         changes.append(&mut self.around);
-        for (old, new) in &self.places {
+        for (old, (new, it)) in &self.renderings {
             if tree.text(old).is_none()
-                && let Some(hash) = after.files.remove(old)
+                && let Some(recorded) = after.files.remove(old)
             {
-                after.files.insert(new.clone(), hash);
+                let is_known = recorded == hash(&it.old);
+                let recorded = if is_known { hash(&it.new) } else { recorded };
+                after.files.insert(new.clone(), recorded);
             }
         }
         after.sort();
@@ -160,5 +198,87 @@ impl Renamed {
             })
         });
         left.collect()
+    }
+}
+
+/// The files of the owner, with what moved at its new path.
+fn files_of(tree: &Tree, moved: &Moved) -> RenamedFiles {
+    let is_ours = |path: &str, text: &str| {
+        path != PROJECT_FILE && !layout::is_vendored(path) && !is_generated(text)
+    };
+    let texts = tree.files().filter(|(path, text)| is_ours(path, text));
+    let mut files: RenamedFiles = texts
+        .map(|(path, text)| (path.to_owned(), (path.to_owned(), text.to_owned())))
+        .collect();
+    for file in &moved.files {
+        files.insert(file.from.clone(), (file.to.clone(), file.text.clone()));
+    }
+    files
+}
+
+/// How names change in code.
+struct NewNames<'a> {
+    /// Before and after.
+    models: [&'a Project; 2],
+    words: &'a Words,
+    /// The files of the types that are renamed.
+    types: BTreeSet<String>,
+}
+
+impl NewNames<'_> {
+    /// Carries the edits of the owner over to what kbr renders now. `files` have the new names already, which what kbr
+    /// rendered gets first. Returns the files with conflicts, and the old paths of those that are as they are rendered.
+    fn carry(
+        &self,
+        renderings: &Renderings,
+        sources: &BTreeMap<&str, &str>,
+        tree: &Tree,
+        files: &mut RenamedFiles,
+    ) -> Result<(Vec<String>, BTreeSet<String>)> {
+        let [before, after] = self.models;
+        let known = self.models.map(scaffold::rendered);
+        let mut bases: BTreeMap<&str, String> = BTreeMap::new();
+        for (path, (_, it)) in renderings {
+            if let Some(text) = tree.text(path)
+                && files.get(path).is_some_and(|(_, text)| *text != it.new)
+            {
+                bases.insert(path, known[0].with_additions(path, &it.old, text));
+            }
+        }
+        let is_code = |path: &str| path.ends_with(".rs") && sources.contains_key(path);
+        let mut rendered = sources.clone();
+        let code = bases.iter().filter(|(path, _)| is_code(path));
+        rendered.extend(code.map(|(path, text)| (*path, text.as_str())));
+        let moved = moves::moved(before, after, &rendered)?;
+        let unedited = renderings
+            .keys()
+            .filter(|path| !bases.contains_key(path.as_str()));
+        let mut as_rendered: BTreeSet<String> = unedited.cloned().collect();
+        let mut carrier = Carrier::new(before, tree, true);
+        for (path, base) in &bases {
+            let Some((to, text)) = files.get_mut(*path) else {
+                continue;
+            };
+            let rewritten = moved.files.iter().find(|file| file.from == *path);
+            let base = rewritten.map_or(base, |file| &file.text);
+            let base = match is_code(path) {
+                true => self.words.in_code(base, self.types.contains(*path)),
+                false => base.clone(),
+            };
+            let base = known[1].without_additions(to, &base).into_owned();
+            let (_, it) = &renderings[*path];
+            let [base, new] = [&base, &it.new].map(|it| known[1].with_additions(to, it, text));
+            let texts = Texts {
+                base: &base,
+                ours: &normalized(text),
+                new: &new,
+            };
+            let carried = carrier.carry([path, to.as_str()], &it.old, &texts);
+            if carried == new {
+                as_rendered.insert((*path).to_owned());
+            }
+            *text = carried;
+        }
+        Ok((carrier.end()?, as_rendered))
     }
 }

@@ -7,7 +7,9 @@ use crate::cli::{Cli, Command, Import, ImportProjectArgs, InitArgs, Mode};
 use crate::commands::error::{Error, Result};
 use crate::commands::folder::error::FolderError;
 use crate::commands::folder::{self, from_here};
+use crate::commands::update::error::UNDO;
 use crate::commands::wanted::Wanted;
+use crate::evolve::error::ConflictError;
 use crate::plan::{Change, Plan};
 use crate::project::{PROJECT_FILE, Project};
 use crate::report::Report;
@@ -98,7 +100,13 @@ impl<'a> Run<'a> {
             let command = self.command;
             return Err(Error::OutOfDate { command, drift });
         }
-        Ok(())
+        match wanted.conflicts {
+            files if files.is_empty() => Ok(()),
+            files => {
+                let undo = (self.mode == Mode::Apply).then(|| from_here(&self.root, UNDO));
+                Err(ConflictError { files, undo }.into())
+            }
+        }
     }
 
     fn tell(&self, plan: &Plan, mut warnings: Vec<String>, next: &str, tree: &Tree) {
@@ -117,8 +125,7 @@ pub fn resolve(changes: Vec<Change>, project: Option<Project>, tree: &Tree) -> R
         return Ok(plan);
     };
     let text = tree.text(PROJECT_FILE);
-    let earlier = text.and_then(|text| Project::parse_earlier(text).ok());
-    let before = earlier.and_then(|earlier| folder::read(earlier, tree).ok());
+    let before = text.and_then(|text| Project::parse(text).ok());
     let old = before.as_ref().map(scaffold::rendered).unwrap_or_default();
     let new = scaffold::rendered(&project);
     Ok(plan.seal(project, tree, [&old, &new])?)

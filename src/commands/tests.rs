@@ -3,9 +3,8 @@
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::Path;
-use std::sync::{LazyLock, Mutex, PoisonError};
+use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 
-use super::folder::read;
 use super::run::resolve;
 use super::*;
 use crate::cli::{ExternalArgs, Output};
@@ -13,11 +12,13 @@ use crate::import::documents;
 use crate::names::objects;
 use crate::plan::{Change, Plan};
 use crate::report::Problem;
+use crate::toolchain::git::{History, Look};
 use crate::tree::Given;
+use miette::Diagnostic as _;
 
 /// The plan of a command for a project's files; `None` if the command does not plan.
 pub fn planned(cli: Cli, tree: &Tree) -> Option<Result<Plan>> {
-    let wanted = wanted(cli, tree)?;
+    let wanted = wanted(cli, tree, &|_, _| None)?;
     Some(wanted.and_then(|wanted| resolve(wanted.changes, wanted.project, tree)))
 }
 
@@ -32,7 +33,7 @@ fn given_of(tree: &Tree, path: &str) -> Given {
 
 /// The changes that a command wants; for `manifests`, only those from markers.
 #[allow(clippy::too_many_lines, reason = "one arm for each command")]
-fn wanted(cli: Cli, tree: &Tree) -> Option<Result<Wanted>> {
+fn wanted(cli: Cli, tree: &Tree, history: History<'_>) -> Option<Result<Wanted>> {
     // With JSON, kbr asks no questions.
     let report = Report::new(&Cli {
         output: Output::Json,
@@ -46,7 +47,7 @@ fn wanted(cli: Cli, tree: &Tree) -> Option<Result<Wanted>> {
     };
     let project = || {
         let text = tree.text(PROJECT_FILE).unwrap_or_default();
-        read(Project::parse(text)?, tree)
+        Ok(Project::parse(text)?)
     };
     Some(match cli.command {
         Command::Init(args) => {
@@ -74,11 +75,11 @@ fn wanted(cli: Cli, tree: &Tree) -> Option<Result<Wanted>> {
         }
         Command::Update(_) => project().and_then(|project| {
             let tools = update::Tools {
-                earlier: &|_, _| None,
+                history,
                 locked: &|_| Ok(tree.text("Cargo.lock").unwrap_or_default().to_owned()),
                 format: &|_, after| after,
             };
-            Ok(update::plan(&project, tree, &tools)?.wanted)
+            update::plan(&project, tree, &tools)
         }),
         Command::Manifests(args) => project().and_then(|project| {
             storage::check(&project, tree)?;
@@ -86,12 +87,10 @@ fn wanted(cli: Cli, tree: &Tree) -> Option<Result<Wanted>> {
             manifests::plan(&project, &args, made, types::Types::default(), tree)
         }),
         Command::Docs(_) => project().and_then(|_| Ok(docs::plan(&types::Types::default(), tree)?)),
-        Command::Chart(_) => {
-            project().and_then(|project| Ok(chart::plan(project, tree, &|_, _| None)?.wanted))
+        Command::Chart(_) => project().and_then(|project| chart::plan(&project, tree, history)),
+        Command::Bundle(args) => {
+            project().and_then(|project| bundle::plan(&project, &args, false, tree, history))
         }
-        Command::Bundle(args) => project().and_then(|project| {
-            Ok(bundle::plan(project, &args, false, tree, &|_, _| None)?.wanted)
-        }),
         // Files that are given are files of the project.
         Command::Import(Import::Crd(args)) => project().and_then(|project| {
             let given: Vec<Given> = args.paths.iter().map(|path| given_of(tree, path)).collect();
@@ -110,12 +109,15 @@ fn wanted(cli: Cli, tree: &Tree) -> Option<Result<Wanted>> {
     })
 }
 
+mod laws;
 mod order;
 
 /// A project as values.
-#[derive(Clone)]
+#[derive(Clone, Default)]
 pub struct Bench {
     pub files: BTreeMap<String, String>,
+    /// What was committed, the last commit last.
+    commits: Vec<Arc<BTreeMap<String, String>>>,
 }
 
 impl Bench {
@@ -132,9 +134,7 @@ impl Bench {
         if let Some(bench) = made().get(options) {
             return bench.clone();
         }
-        let empty = Self {
-            files: BTreeMap::new(),
-        };
+        let empty = Self::default();
         let bench = empty.after(&format!(
             "init --domain example.com --project-name bench {options}"
         ));
@@ -173,34 +173,63 @@ impl Bench {
 
     /// The project after the command `line`.
     pub fn after(&self, line: &str) -> Self {
-        let mut files = self.files.clone();
-        for step in self.plan(line).expect("no refusal").steps {
-            match step.after {
-                Some(text) => files.insert(step.path, text),
-                None => files.remove(&step.path),
+        self.with(&self.plan(line).expect("no refusal"))
+    }
+
+    /// The project after a plan.
+    pub fn with(&self, plan: &Plan) -> Self {
+        let mut after = self.clone();
+        for step in &plan.steps {
+            match &step.after {
+                Some(text) => after.files.insert(step.path.clone(), text.clone()),
+                None => after.files.remove(&step.path),
             };
         }
-        Self { files }
+        after
+    }
+
+    /// Commits the files.
+    pub fn commit(&mut self) {
+        self.commits.push(Arc::new(self.files.clone()));
+    }
+
+    /// The files that were committed, the last commit first.
+    pub fn committed(&self) -> impl Iterator<Item = &BTreeMap<String, String>> {
+        self.commits.iter().rev().map(Arc::as_ref)
+    }
+
+    fn history(&self, path: &str, look: Look<'_>) -> Option<String> {
+        self.committed().find_map(|files| {
+            let text = files.get(path)?;
+            look(text, &|other| files.get(other).cloned())
+        })
     }
 
     /// The plan of the command, compared with the files.
     pub fn plan(&self, line: &str) -> Result<Plan> {
+        self.planned(line).map(|(plan, _)| plan)
+    }
+
+    /// The plan of the command, and the files in which it leaves conflicts.
+    pub fn planned(&self, line: &str) -> Result<(Plan, Vec<String>)> {
         let tree = self.tree();
-        let wanted = Self::wanted_in(&tree, line)?;
-        resolve(wanted.changes, wanted.project, &tree)
+        let wanted = self.wanted_in(&tree, line)?;
+        let plan = resolve(wanted.changes, wanted.project, &tree)?;
+        Ok((plan, wanted.conflicts))
     }
 
     /// The changes that the command wants.
     pub fn wanted(&self, line: &str) -> Result<Wanted> {
-        Self::wanted_in(&self.tree(), line)
+        self.wanted_in(&self.tree(), line)
     }
 
-    fn wanted_in(tree: &Tree, line: &str) -> Result<Wanted> {
+    fn wanted_in(&self, tree: &Tree, line: &str) -> Result<Wanted> {
         let words = ["kbr"].into_iter().chain(line.split_whitespace());
         let words = words.map(OsString::from);
         let cli = Cli::of(&words.collect::<Vec<_>>(), &[]).expect("a line that can be parsed");
         let name = cli.command.name();
-        wanted(cli, tree).unwrap_or_else(|| panic!("`{name}` does not plan"))
+        let history: History<'_> = &|path, look| self.history(path, look);
+        wanted(cli, tree, history).unwrap_or_else(|| panic!("`{name}` does not plan"))
     }
 
     /// The changes that the command wants, each as text, sorted.
@@ -242,6 +271,44 @@ pub fn assert_same(one: &Bench, other: &Bench) {
     for (path, text) in &one.files {
         assert_eq!(text, &other.files[path], "{path}");
     }
+}
+
+#[test]
+fn an_imported_type_is_not_overwritten() {
+    let mut bench = Bench::of("--multigroup");
+    let crds = super::external::tests::CRDS.replace("cert-manager.io", "crew.example.com");
+    bench.edit("crds.yaml", &crds);
+    let bench = bench.after("import crd crds.yaml");
+    let project = bench.project();
+    let it = project.apis().next().expect("a type");
+    let group = it
+        .group
+        .as_ref()
+        .map_or_else(String::new, |it| format!("--group {it}"));
+    let line = format!(
+        "create api {group} --version {} --kind {} --force",
+        it.version, it.kind
+    );
+    assert_eq!(bench.refused(&line), ["api-exists"]);
+    let error = bench.plan(&line).expect_err("it exists");
+    let help = error.help().map(|help| help.to_string());
+    assert!(help.is_some_and(|help| !help.contains("--force")));
+}
+
+#[test]
+fn a_chart_that_was_deleted_whole_is_written_again() {
+    let mut bench = Bench::new().after("chart");
+    let written = bench.clone();
+    let template = "dist/chart/Chart.yaml";
+    let is_there = bench.files.remove(template).is_some();
+    assert!(is_there, "{:?}", bench.files.keys());
+    let wanted = bench.wanted("chart").expect("no refusal");
+    let warning = format!("`{template}` was deleted, and stays deleted");
+    assert!(wanted.warnings.contains(&warning), "{:?}", wanted.warnings);
+    assert!(!bench.after("chart").files.contains_key(template));
+
+    bench.files.retain(|path, _| !path.starts_with("dist/"));
+    assert_same(&bench.after("chart"), &written);
 }
 
 #[test]

@@ -83,6 +83,7 @@ pub fn crdgen(project: &Project, tree: &Tree, next: &'static str) -> Option<Want
         project: Some(project.clone()),
         warnings: vec![warning],
         changes: vec![change],
+        conflicts: Vec::new(),
         next,
     })
 }

@@ -14,6 +14,8 @@ pub struct Wanted {
     pub project: Option<Project>,
     /// Warnings, worded so that they are true before and after the plan is carried out.
     pub warnings: Vec<String>,
+    /// Files in which the scaffold and their owner have changed the same lines: their texts have both.
+    pub conflicts: Vec<String>,
     /// The next command to type.
     pub next: &'static str,
 }
@@ -25,6 +27,7 @@ impl Wanted {
             changes,
             project: Some(project),
             warnings,
+            conflicts: Vec::new(),
             next: "kbr manifests",
         }
     }

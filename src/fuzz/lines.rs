@@ -64,10 +64,10 @@ const HISTORIES: [&[&str]; 6] = [
 
 /// Various projects.
 pub static PROJECTS: LazyLock<Vec<Bench>> = LazyLock::new(|| {
-    let start = || Bench {
-        files: Files::new(),
+    let project = |lines: &&[&str]| {
+        let lines = lines.iter();
+        lines.fold(Bench::default(), |bench, line| bench.after(line))
     };
-    let project = |lines: &&[&str]| lines.iter().fold(start(), |bench, line| bench.after(line));
     let mut projects: Vec<Bench> = HISTORIES.iter().map(project).collect();
     for project in &mut projects {
         project.edit("crds.yaml", CRDS);

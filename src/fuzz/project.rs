@@ -14,7 +14,7 @@ static WORDS: Words = Words::new(|| {
     "&a ·*a·&a [*a]·!!str ·!!binary ·!x ·<<: *a·? ·- ·: ·---\n·...\n·%YAML 1.1\n·# x·|\n·\
      >-\n·{·}·[·]·{}·[]·\"·\'·null·~·true·false·on·1e999·0x1f·.inf·-1·\
      99999999999999999999999·2001-01-01·\t·version: \"3\"\n·version: 3\n·\
-     layout:\n- kbr/v2\n·layout: kbr/v2\n·kbr/v1·go.kubebuilder.io/v4·domain: x\n·\
+     layout:\n- kbr/v2\n·layout: kbr/v2\n·kbr/v3·go.kubebuilder.io/v4·domain: x\n·\
      namespaced: true\n·owner: x\n·license: none\n·repo: https://x.y\n·resources: []\n·\
      resources:\n·files: {}\n·  ../x: y\n·- controller: true\n·  core: true\n\
      ·  api:\n    crdVersion: v1\n    namespaced: true\n·    storage: true\n·  group: batch\n\

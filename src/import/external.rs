@@ -2,7 +2,7 @@
 
 use crate::manifests::external::{Sample, sample};
 use crate::manifests::json::{list_of, text_of};
-use crate::yaml;
+use crate::yaml::{self, YamlError};
 
 /// The requested type, as found in a file.
 #[derive(Debug, PartialEq, Eq)]
@@ -35,13 +35,8 @@ pub fn find(
     kind: &str,
 ) -> Result<ExternalCrd, Absent> {
     let mut kinds = Vec::new();
-    for (_, document) in parts(text) {
-        let unreadable = |error: serde_yaml::Error| Absent::Unreadable(error.to_string());
-        let read: serde_yaml::Value = serde_yaml::from_str(document).map_err(unreadable)?;
-        let mut merged = read.clone();
-        merged.apply_merge().map_err(unreadable)?;
-        let has_merge_keys = merged != read;
-        let parsed: Value = serde_yaml::from_value(merged).map_err(unreadable)?;
+    for document in yaml::documents(text) {
+        let parsed = document.read(path).map_err(Absent::Broken)?;
         if parsed["kind"] != "CustomResourceDefinition" {
             continue;
         }
@@ -60,9 +55,9 @@ pub fn find(
         let schema = &found["schema"]["openAPIV3Schema"];
         return Ok(ExternalCrd {
             // The API server knows no merge keys.
-            text: match has_merge_keys {
+            text: match document.text.contains("<<:") {
                 true => yaml::write(&parsed),
-                false => format!("{}\n", document.trim_matches('\n')),
+                false => format!("{}\n", document.text.trim_matches('\n')),
             },
             plural: text_of(spec, "/names/plural").to_owned(),
             is_cluster_scoped: spec["scope"] == "Cluster",
@@ -122,7 +117,7 @@ spec:
                 "  scope: Cluster\n  x-schema: &it\n    type: object\n",
             )
             .replace("        type: object\n", "        <<: *it\n");
-        let found = find(&crds, "example.com", "v1", "Thing").expect("the type");
+        let found = find("a.yaml", &crds, "example.com", "v1", "Thing").expect("the type");
         assert!(
             found.sample.object.get("spec").is_some() || !found.text.contains("<<"),
             "{found:?}"

@@ -151,10 +151,20 @@ impl<'a> Place<'a> {
 
     /// The kind in the name of an object, with the group in front of it in a project with several groups.
     pub fn qualified_kind(&self) -> String {
+        self.kind_in_name(self.group.is_some())
+    }
+
+    /// How the names of the type's roles for users of the API begin.
+    pub fn role(&self) -> String {
+        let recorded = self.resource.api().and_then(|api| api.grouped_roles);
+        self.kind_in_name(recorded.unwrap_or(self.group.is_some()))
+    }
+
+    fn kind_in_name(&self, with_group: bool) -> String {
         let kind = self.resource.kind.lower();
-        match &self.group {
-            Some(_) => format!("{}-{kind}", self.resource.group_name().replace('.', "-")),
-            None => kind,
+        match with_group {
+            true => format!("{}-{kind}", self.resource.group_name().replace('.', "-")),
+            false => kind,
         }
     }
 

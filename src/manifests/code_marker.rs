@@ -16,6 +16,7 @@ use crate::marker::ScaffoldMarker;
 use crate::names::is_among;
 use crate::rust::marker::{CommentLine, Marker, PREFIXES};
 use crate::rust::{Code, Segment};
+use crate::yaml::YamlError;
 
 /// A marker that makes a manifest, with its place.
 #[derive(Debug, Clone, PartialEq, Eq)]

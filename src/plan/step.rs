@@ -6,6 +6,7 @@ use thiserror::Error;
 
 use super::Change;
 use super::error::{Conflict, PlanError};
+use crate::evolve::Rerendered;
 use crate::layout;
 use crate::marker::ScaffoldMarker;
 
@@ -23,6 +24,8 @@ pub struct Step {
     pub(super) rendered: Option<String>,
     /// The old path of a file in which names change.
     pub(super) from: Option<String>,
+    /// How kbr renders that file, before and after.
+    pub(super) rerendered: Option<Rerendered>,
     /// Why the new text is refused, unless the file already has it.
     refused: Option<Why>,
 }
@@ -67,8 +70,15 @@ impl Step {
             outcome,
             rendered: None,
             from: None,
+            rerendered: None,
             refused: None,
         }
+    }
+
+    /// The old path of a file that changes with the model.
+    #[cfg(test)]
+    pub fn from(&self) -> Option<&str> {
+        self.from.as_deref()
     }
 
     /// The diff, as `git apply` and `patch -p1` accept it; empty if nothing changes.
@@ -123,11 +133,17 @@ impl Step {
                 };
             }
             Change::Edit { text, .. } => self.write(text, Outcome::Edited),
-            Change::Rewrite { from, text, .. } => {
+            Change::Rewrite {
+                from,
+                text,
+                rendered,
+                ..
+            } => {
                 if from != self.path && self.is_other_than(&text) {
                     self.refused = Some(Why::OtherContent);
                 }
                 self.from = Some(from);
+                self.rerendered = rendered;
                 self.write(text, Outcome::Edited);
             }
             Change::Leave { .. } => self.outcome = Outcome::Kept,

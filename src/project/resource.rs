@@ -87,6 +87,10 @@ pub struct Image {
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Api {
     crd_version: String,
+    /// Whether its roles for users of the API have the group in their names, if the layout says otherwise: the project
+    /// had another layout when they were created, and no name in a cluster changes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub grouped_roles: Option<bool>,
     /// The image that its objects run, if the type was created for one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub image: Option<Image>,
@@ -107,6 +111,7 @@ impl Api {
     pub fn new(namespaced: bool, storage: bool) -> Self {
         Self {
             crd_version: "v1".to_owned(),
+            grouped_roles: None,
             image: None,
             imported: false,
             namespaced,
@@ -158,7 +163,7 @@ impl Resource {
         }
     }
 
-    fn api(&self) -> Option<&Api> {
+    pub fn api(&self) -> Option<&Api> {
         match &self.origin {
             Origin::Own { api, .. } => Some(api),
             Origin::Core(_) | Origin::External(_) => None,

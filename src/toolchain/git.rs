@@ -7,6 +7,13 @@ use std::process::{Command, Output, Stdio};
 use super::GitError;
 use crate::project::PROJECT_FILE;
 
+/// What git's history has: given a path, it looks at each commit that changed the file there, until `look` finds
+/// something.
+pub type History<'a> = &'a dyn Fn(&str, Look<'_>) -> Option<String>;
+
+/// Is given the text of a file in a commit, and a function that returns another file of that commit.
+pub type Look<'a> = &'a dyn Fn(&str, &dyn Fn(&str) -> Option<String>) -> Option<String>;
+
 /// Texts of files, by their paths.
 pub type Files = BTreeMap<String, String>;
 
@@ -78,41 +85,13 @@ pub fn committed(root: &Path, git_ref: &str, folder: &str, file: &str) -> Result
     texts.collect()
 }
 
-/// Returns a text of a file that `fits`, from git's history: of any branch, or before the file was moved to
-/// its present path. `None` if there is no such text, or no history.
-pub fn earlier(root: &Path, path: &str, fits: &dyn Fn(&str) -> bool) -> Option<String> {
-    find(root, path, |_, text| fits(&text).then_some(text))
-}
-
-/// Returns what `look` finds in an earlier commit that changed PROJECT, whose text it is given.
-pub fn earlier_project<T>(root: &Path, look: impl Fn(&Commit<'_>, &str) -> Option<T>) -> Option<T> {
-    find(root, PROJECT_FILE, |id, project| {
-        look(&Commit { root, id }, &project)
+/// Returns what `look` finds in an earlier commit that changed a file, of any branch, or before the file was moved to its
+/// present path: given the file's text, and a function that returns another file of that commit. `None` if it finds
+/// nothing, or if there is no history.
+pub fn history(root: &Path, path: &str, look: Look<'_>) -> Option<String> {
+    find(root, path, |id, text| {
+        look(&text, &|other| shown(root, &format!("{id}:./{other}")))
     })
-}
-
-/// A commit of the project at `root`.
-pub struct Commit<'a> {
-    root: &'a Path,
-    id: &'a str,
-}
-
-impl Commit<'_> {
-    /// The texts of the files in these folders; a folder may also be a file.
-    pub fn files(&self, folders: &[&str]) -> Option<Files> {
-        let listed = text(
-            self.root,
-            "ls-tree -r -z --name-only",
-            &[&[self.id, "--"], folders].concat(),
-        );
-        let listed = listed.ok()?;
-        let paths = listed.split_terminator('\0');
-        let texts = paths.filter_map(|path| {
-            let text = shown(self.root, &format!("{}:./{path}", self.id))?;
-            Some((path.to_owned(), text))
-        });
-        Some(texts.collect())
-    }
 }
 
 /// The text of a file of a commit, given as `COMMIT:PATH`.

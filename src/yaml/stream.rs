@@ -8,6 +8,8 @@ use serde::de::Error as _;
 use serde_json::Value;
 use thiserror::Error;
 
+use super::Problem;
+
 /// A document of a stream.
 #[derive(Debug, Clone, Copy)]
 pub struct Document<'a> {
@@ -28,37 +30,6 @@ pub struct YamlError {
     pub line: usize,
     pub column: usize,
     pub problem: Problem,
-}
-
-/// Why a document cannot be read. Its text continues a sentence that begins with the place.
-#[derive(Debug, Clone, PartialEq, Eq, Error)]
-pub enum Problem {
-    #[error("is not YAML: {0}")]
-    Syntax(String),
-    #[error("is a Helm template, not YAML: `{{{{` has no meaning there")]
-    Template,
-    #[error(
-        "is nested more than 128 levels deep, as a YAML anchor is that contains an alias of itself"
-    )]
-    TooDeep,
-    #[error("repeats YAML anchors so often that it would not fit into memory")]
-    TooManyAliases,
-}
-
-impl Problem {
-    /// What to type or write instead.
-    pub fn help(&self) -> &'static str {
-        match self {
-            Self::Syntax(_) => {
-                "correct the line: YAML needs quotes around a text that begins with `!`, `{`, `[`, `*` or `&`, or has \
-                 `: ` or ` #` in it"
-            }
-            Self::Template => {
-                "render the chart, and name the result: `helm template CHART --include-crds > crds.yaml`"
-            }
-            Self::TooDeep | Self::TooManyAliases => "write it without YAML anchors",
-        }
-    }
 }
 
 /// The documents of a stream, except those with nothing but comments. The stream may begin with a byte order mark.

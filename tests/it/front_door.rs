@@ -462,11 +462,6 @@ fn each_error_has_the_word_that_was_meant() {
             "my-fleet",
         ),
         (
-            "init a --domain example.com --repo ",
-            "github.com/a/b",
-            "https://github.com/a/b",
-        ),
-        (
             "init a --domain example.com --license ",
             "apache",
             "apache2",

@@ -97,7 +97,7 @@ fn adjacent_kinds_conflict_where_their_lines_meet() {
         1,
         format!(
             "error: a merge has left a conflict in PROJECT: line {}\n help: keep both sides: all lines under \
-             `files`, all entries under `resources`, each of them whole\n",
+             `files`, all entries under `resources`, each of them whole; of two lines for one file, and of its entries under `bases`, keep those of one side\n",
             at.expect("a conflict") + 1
         ),
     );

@@ -4,10 +4,9 @@
 
 mod crates;
 mod odd;
-mod split;
 
 use crate::support::goldens::GOLDENS;
-use crate::support::releases::{SCAFFOLDS, UP_TO_DATE, project_of};
+use crate::support::releases::{FIRST, SCAFFOLDS, UP_TO_DATE, project_of};
 use crate::support::{REPOSITORY, Sandbox, assert_formatted, assert_same, commit, git, kbr, names};
 use sha2::{Digest, Sha256};
 use std::fs;
@@ -233,9 +232,9 @@ fn a_line_that_both_have_changed_is_shown_as_a_git_conflict() {
     let run = sandbox.kbr("update");
 
     assert_eq!(run.code(), Some(1), "{run:?}");
-    let error = "error: these files have edits where the scaffold has changed: `src/main.rs`\n \
-                 help: choose between the two texts at each `<<<<<<<`, and compile; \
-                 `git checkout . && git clean -fd` undoes the update\n";
+    let error = "error: these files have edits in lines that kbr changes too: `src/main.rs`\n \
+                 help: choose between the two texts at each `<<<<<<<`, then type the next command; \
+                 if everything was committed before, `git checkout . && git clean -fd` undoes this one\n";
     assert!(run.stderr.ends_with(error), "{run:?}");
     let main = sandbox.read("src/main.rs");
     let texts: Vec<&str> = ["<<<<<<<", "fn his_own()", "=======", "fn main()", ">>>>>>>"].into();
@@ -249,16 +248,15 @@ fn a_line_that_both_have_changed_is_shown_as_a_git_conflict() {
     git(&sandbox, "checkout --quiet .");
     git(&sandbox, "clean --quiet -fd");
     assert_same(&before, &without_git(&sandbox));
-    // Among uncommitted edits, these commands would destroy them too.
-    for line in ["update --dry-run", "update --allow-dirty"] {
-        let run = sandbox.kbr(line);
-        assert_eq!(run.code(), Some(1), "{run:?}");
-        assert!(run.stderr.ends_with(", and compile\n"), "{run:?}");
-    }
+    // There is nothing to undo.
+    let run = sandbox.kbr("update --dry-run");
+    assert_eq!(run.code(), Some(1), "{run:?}");
+    let end = ", then type the next command\n";
+    assert!(run.stderr.ends_with(end), "{run:?}");
 }
 
 #[test]
-fn the_text_that_was_rendered_is_found_on_other_branches_and_before_a_move() {
+fn the_text_that_was_rendered_is_found_on_other_branches_and_files_move_after_that() {
     let sandbox = aged();
     // Squashed: only the branch that was merged has the text without the edit.
     git(&sandbox, "branch rendered");
@@ -272,12 +270,18 @@ fn the_text_that_was_rendered_is_found_on_other_branches_and_before_a_move() {
         "use kbr_runtime::{Action, Controller, Handle, Manager}; // Mine.\n",
     );
     commit(&sandbox);
-    sandbox.kbr("edit --multigroup").success();
-    commit(&sandbox);
+    // What kbr rendered there is not what this kbr renders.
+    let run = sandbox.kbr("edit --multigroup");
+    assert_eq!(run.code(), Some(1), "{run:?}");
+    assert!(run.stderr.contains("type `kbr update` first"), "{run:?}");
 
     let run = sandbox.kbr("update").success();
 
     assert!(!run.stderr.contains(".kbr-new"), "{run:?}");
+    commit(&sandbox);
+    sandbox.kbr("edit --multigroup").success();
+    commit(&sandbox);
+    sandbox.kbr(UP_TO_DATE).success();
     let makefile = sandbox.read("Makefile");
     assert!(
         makefile.ends_with("# Mine.\n") && makefile.contains(".PHONY"),
@@ -363,6 +367,17 @@ fn the_copies_of_crates_are_restored_and_files_that_were_added_to_them_stay() {
         assert_eq!(sandbox.read(&path("lib")), text);
         assert_eq!(sandbox.read(&path("mine")), "// Mine.\n");
         assert!(!sandbox.read(&path(module)).is_empty());
+    }
+}
+
+/// Nor does a copy that was deleted come back.
+#[test]
+fn a_project_with_other_copies_of_the_crates_gets_none() {
+    for folder in ["third_party", "third_party/kbr-testing"] {
+        let sandbox = Sandbox::with_project();
+        fs::remove_dir_all(sandbox.path().join(folder)).expect("a folder");
+        sandbox.kbr("update --allow-dirty").success();
+        assert!(!sandbox.path().join(folder).exists(), "{folder}");
     }
 }
 
@@ -490,19 +505,10 @@ fn releases() -> Vec<String> {
 
 #[test]
 fn a_project_of_each_release_becomes_a_fresh_one() {
-    let fresh = |options: &str| {
-        let fresh = Sandbox::new();
-        for line in STEPS.lines() {
-            let options = if line.starts_with("init") {
-                options
-            } else {
-                ""
-            };
-            fresh.kbr(&format!("{line}{options}")).success();
-        }
-        fresh
-    };
-    let [own, of_cert_manager] = ["", " --certificates cert-manager"].map(fresh);
+    let fresh = Sandbox::new();
+    for line in STEPS.lines() {
+        fresh.kbr(line).success();
+    }
     let scaffold = |sandbox: &Sandbox| {
         let mut tree = without_git(sandbox);
         tree.retain(|path, _| {
@@ -520,17 +526,12 @@ fn a_project_of_each_release_becomes_a_fresh_one() {
     for release in releases() {
         let sandbox = project_of(&release);
         sandbox.kbr("update").success();
-        // A project keeps who makes its certificates.
-        let fresh = match sandbox.read("PROJECT").contains("\ncertificates: ") {
-            true => &own,
-            false => &of_cert_manager,
-        };
-        assert_same(&scaffold(fresh), &scaffold(&sandbox));
+        assert_same(&scaffold(&fresh), &scaffold(&sandbox));
         sandbox.kbr(UP_TO_DATE).success();
     }
 }
 
-/// 0.1.0 is the scaffold before there were releases. What is not released yet has no date.
+/// What is not released yet has no date.
 #[test]
 fn the_scaffold_of_each_release_is_kept() {
     let changelog = fs::read_to_string(Path::new(REPOSITORY).join("CHANGELOG.md"));
@@ -539,7 +540,7 @@ fn the_scaffold_of_each_release_is_kept() {
         let (version, date) = line.strip_prefix("## [")?.split_once("] - ")?;
         date.starts_with("20").then(|| version.to_owned())
     });
-    let mut expected = vec!["0.1.0".to_owned()];
+    let mut expected = vec![FIRST.to_owned()];
     expected.extend(released);
     expected.sort();
     assert_eq!(
@@ -550,17 +551,14 @@ fn the_scaffold_of_each_release_is_kept() {
 }
 
 #[test]
-fn edits_in_a_project_of_kbr_0_1_stay() {
-    let sandbox = project_of("0.1.0");
+fn edits_in_every_file_of_the_kept_scaffold_stay() {
+    let sandbox = project_of(FIRST);
     let project = sandbox.read("PROJECT");
     let files = project.lines().skip_while(|line| *line != "files:").skip(1);
     let files = files.map_while(|line| line.strip_prefix("  ")?.split_once(": "));
-    // Except those that belong to kbr or cargo.
-    let is_theirs = |path: &str| {
-        path.starts_with("runtime/") || ["Cargo.lock", "api/src/bin/crdgen.rs"].contains(&path)
-    };
-    let files = files.map(|(path, _)| path).filter(|path| !is_theirs(path));
-    let files: Vec<&str> = files.collect();
+    // Except the one that belongs to cargo.
+    let files = files.map(|(path, _)| path);
+    let files: Vec<&str> = files.filter(|path| *path != "Cargo.lock").collect();
     for path in &files {
         let comment = if path.ends_with(".rs") { "//" } else { "#" };
         let text = sandbox.read(path);
@@ -570,19 +568,18 @@ fn edits_in_a_project_of_kbr_0_1_stay() {
     }
     commit(&sandbox);
 
-    let run = sandbox.kbr("update");
+    let run = sandbox.kbr("update").success();
 
-    // The first one now lists what is excluded, not what is included; the second one has another second line; the
-    // others begin with a comment that has changed.
-    let error = "error: these files have edits where the scaffold has changed: `.dockerignore`, `.gitignore`, \
-                 `config/certmanager/certificate-webhook.yaml`, `config/certmanager/issuer.yaml`, \
-                 `config/default/webhook_replacements.yaml`, `config/network-policy/allow-webhook-traffic.yaml`\n";
-    assert!(run.stderr.contains(error), "{run:?}");
+    assert!(!run.stderr.contains(".kbr-new"), "{run:?}");
     for path in &files {
         assert!(sandbox.read(path).contains(" Mine.\n"), "{path}");
     }
-    let main = sandbox.read("src/main.rs");
-    assert!(main.contains("kbr_runtime"), "{main}");
+    // Its marker is new.
+    let manifest = sandbox.read("Cargo.toml");
+    assert!(
+        manifest.contains("    \"kbr-runtime/certificates\",\n"),
+        "{manifest}"
+    );
     assert_formatted(&sandbox);
 }
 

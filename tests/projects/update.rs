@@ -1,12 +1,9 @@
-//! What users do to a scaffold, applied to the one of kbr 0.1.0.
-
-use std::fs;
-use std::path::Path;
+//! What users do to a scaffold, applied to the one that is kept.
 
 use crate::support::goldens::{check_project, prove};
-use crate::support::{REPOSITORY, Sandbox, assert_formatted, commit, compiling};
+use crate::support::{Sandbox, assert_formatted, commit, compiling};
 
-use crate::support::releases::{UP_TO_DATE, project_of};
+use crate::support::releases::{FIRST, UP_TO_DATE, project_of};
 
 /// The path, the text after which the edit is made, and the text that is inserted there.
 type Edit = (&'static str, &'static str, &'static str);
@@ -53,30 +50,14 @@ const CODE: &[Edit] = &[
         PODS,
     ),
     (
-        "src/webhook/v1/cronjob_defaulter.rs",
-        "const ANNOTATION: &str = \"tutorial.kubebuilder.io/defaulted\";\n",
-        "const TEAM: &str = \"example.com/team\";\n",
-    ),
-    (
-        "src/webhook/v1/cronjob_defaulter.rs",
-        "        let annotations = object.annotations_mut();\n",
-        "        let team = annotations.entry(TEAM.to_owned());\n        \
-         team.or_insert_with(|| \"mine\".to_owned());\n",
-    ),
-    (
         "src/webhook/v1/cronjob_validator.rs",
-        "NAME_MAX));\n    }\n",
-        "    tracing::debug!(errors = errors.len(), \"validated\");\n",
-    ),
-    (
-        "src/webhook/v1/cronjob_validator.rs",
-        "mod tests {\n    use super::*;\n",
-        "\n    #[test]\n    fn a_short_name_is_allowed() {\n        \
-         assert_eq!(errors(\"a\"), [\"\"; 0]);\n    }\n",
+        "    use super::*;\n",
+        "\n    #[test]\n    fn an_empty_object_is_valid() {\n        \
+         assert_eq!(errors(&Object::new(\"a\", Default::default())), [\"\"; 0]);\n    }\n",
     ),
     (
         "src/controller/cronjob_controller.rs",
-        "use serde_json::json;\n",
+        "use kbr_runtime::{Action, Controller, Handle, Manager};\n",
         "\nuse crate::words;\n",
     ),
     (
@@ -102,11 +83,6 @@ const CODE: &[Edit] = &[
         "    println!(\"{}\", args.greeting);\n",
     ),
     ("src/lib.rs", "pub mod webhook;\n", "pub mod words;\n"),
-    (
-        "src/webhook/v2/cronjob_converter.rs",
-        "        let mut spoke = Self::Spoke::new(\"\", Default::default());\n",
-        "        // All fields are the same.\n",
-    ),
     ("tests/it/main.rs", "mod samples;\n", "mod words;\n"),
     (
         "tests/it/cronjob_controller.rs",
@@ -126,48 +102,55 @@ const CODE: &[Edit] = &[
     ),
 ];
 
-/// The webhooks, whose examples of a policy kbr no longer scaffolds: their edits are in conflict with that.
-const WEBHOOKS: [&str; 3] = [
-    "src/webhook/v1/cronjob_defaulter.rs",
-    "src/webhook/v1/cronjob_validator.rs",
-    "src/webhook/v2/cronjob_converter.rs",
-];
-
-/// How the user resolves that, in what kbr scaffolds now: the path, a text, and what is in its place.
-const RESOLVED: &[Edit] = &[
+/// The path, a text, and what the user has written in its place.
+const REPLACED: &[Edit] = &[
     (
-        WEBHOOKS[0],
+        "src/webhook/v1/cronjob_defaulter.rs",
         "AdmissionRequest, BoxError, Defaulter};\n",
         "AdmissionRequest, BoxError, Defaulter};\nuse kube::ResourceExt;\n",
     ),
     (
-        WEBHOOKS[0],
+        "src/webhook/v1/cronjob_defaulter.rs",
         "        _object: &mut Object,\n",
         "        object: &mut Object,\n",
     ),
     (
-        WEBHOOKS[0],
+        "src/webhook/v1/cronjob_defaulter.rs",
         "        Ok(())\n",
         "        let team = object\n            .annotations_mut()\n            \
          .entry(\"example.com/team\".to_owned());\n        \
          team.or_insert_with(|| \"mine\".to_owned());\n        Ok(())\n",
     ),
     (
-        WEBHOOKS[1],
+        "src/webhook/v1/cronjob_validator.rs",
         "    Vec::new()\n",
         "    tracing::debug!(\"validated\");\n    Vec::new()\n",
     ),
     (
-        WEBHOOKS[2],
+        "src/webhook/v2/cronjob_converter.rs",
         "{ foo: value }",
         "{\n        foo: value,\n        tolerance,\n    }",
     ),
     (
-        WEBHOOKS[2],
+        "src/webhook/v2/cronjob_converter.rs",
         "        conditions,\n",
         "        conditions,\n        pods,\n",
     ),
 ];
+
+/// The only file with an edit in a line that the template has changed.
+const CONFLICT: &str = "src/controller/cronjob_controller.rs";
+
+/// The line as kbr rendered it, and as the user has changed it.
+const EDITED_LINE: [&str; 2] = [
+    "    object.status(&new_status(&object, object.now())).await?;\n",
+    "    let observed = new_status(&object, object.now());\n    object.status(&observed).await?;\n",
+];
+
+/// How the user resolves the conflict.
+const RESOLVED: &str = "    let observed = new_status(&object, object.now());
+    object.apply_status(&observed).await?;
+";
 
 /// Edits of everything else.
 const FILES: &[Edit] = &[
@@ -204,7 +187,7 @@ const FILES: &[Edit] = &[
         "LABEL org.opencontainers.image.vendor=me\n",
     ),
     (
-        "config/certmanager/issuer.yaml",
+        "config/metrics-certificate/issuer.yaml",
         "  namespace: system\n",
         "  annotations:\n    example.com/owner: me\n",
     ),
@@ -288,25 +271,30 @@ fn edit(sandbox: &Sandbox, (path, behind, text): Edit) {
     sandbox.write(path, &format!("{before}{text}{after}"));
 }
 
-/// Writes the webhooks as kbr scaffolds them now, with the edits of the user.
+fn replace(sandbox: &Sandbox, (path, old, new): Edit) {
+    let text = sandbox.read(path);
+    assert!(text.contains(old), "{path} has no {old}");
+    sandbox.write(path, &text.replace(old, new));
+}
+
+/// Replaces the two texts of the conflict.
 fn resolve(sandbox: &Sandbox) {
-    let golden = Path::new(REPOSITORY).join("testdata/scaffold");
-    for path in WEBHOOKS {
-        let mut text = fs::read_to_string(golden.join(path)).expect("a file of the golden");
-        for (_, old, new) in RESOLVED.iter().filter(|(of, ..)| *of == path) {
-            assert!(text.contains(old), "{path} has no {old}");
-            text = text.replace(old, new);
-        }
-        sandbox.write(path, &text);
-    }
+    let text = sandbox.read(CONFLICT);
+    let [start, end] = ["<<<<<<<", ">>>>>>>"].map(|it| text.find(it).expect("a conflict"));
+    let (_, rest) = text[end..].split_once('\n').expect("a line");
+    sandbox.write(CONFLICT, &format!("{}{RESOLVED}{rest}", &text[..start]));
 }
 
 #[test]
-fn an_edited_project_of_kbr_0_1_keeps_every_edit_builds_and_passes_its_tests() {
+fn an_edited_project_keeps_every_edit_builds_and_passes_its_tests() {
     let _one_at_a_time = compiling();
-    let sandbox = project_of("0.1.0");
+    let sandbox = project_of(FIRST);
     for one in CODE.iter().chain(FILES) {
         edit(&sandbox, *one);
+    }
+    let [old, new] = EDITED_LINE;
+    for one in REPLACED.iter().chain([&(CONFLICT, old, new)]) {
+        replace(&sandbox, *one);
     }
     for (path, text) in ADDED {
         sandbox.write(path, text);
@@ -315,20 +303,24 @@ fn an_edited_project_of_kbr_0_1_keeps_every_edit_builds_and_passes_its_tests() {
     commit(&sandbox);
 
     let run = sandbox.kbr("update");
-    let conflicts = WEBHOOKS.map(|path| format!("`{path}`")).join(", ");
     let error =
-        format!("error: these files have edits where the scaffold has changed: {conflicts}\n");
+        format!("error: these files have edits in lines that kbr changes too: `{CONFLICT}`\n");
     assert!(run.stderr.contains(&error), "{run:?}");
     resolve(&sandbox);
 
-    let edits = CODE.iter().chain(FILES);
-    for (path, _, text) in edits.filter(|(path, ..)| !WEBHOOKS.contains(path)) {
+    for (path, _, text) in CODE.iter().chain(FILES).chain(REPLACED) {
         let now = sandbox.read(path);
         assert!(now.contains(text), "{path} has lost {text}:\n{now}");
     }
     for (path, text) in ADDED {
         assert_eq!(sandbox.read(path), text);
     }
+    // A marker that the scaffold did not have, and its lines.
+    let manifest = sandbox.read("Cargo.toml");
+    assert!(
+        manifest.contains("    \"kbr-runtime/certificates\",\n"),
+        "{manifest}"
+    );
     assert!(!sandbox.tree().contains_key(DELETED));
     assert_formatted(&sandbox);
     sandbox.kbr(UP_TO_DATE).success();

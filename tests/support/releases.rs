@@ -1,4 +1,4 @@
-//! Projects that earlier releases of kbr have scaffolded.
+//! Projects that earlier revisions of kbr have scaffolded.
 
 use std::fs::File;
 use std::path::Path;
@@ -8,10 +8,14 @@ use tar::Archive;
 
 use super::{Sandbox, commit, git};
 
-/// The folder in which `tests/tools/keep-scaffold` keeps the scaffold of each release, with its manifests.
+/// The folder in which `tests/tools/keep-scaffold` keeps the scaffold of each release, with its manifests, and one of
+/// the time before releases.
 pub const SCAFFOLDS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/scaffolds");
 
-/// The project of a release, committed.
+/// The revision of that one.
+pub const FIRST: &str = "9d57e52e";
+
+/// The project of a release or of [`FIRST`], committed.
 pub fn project_of(release: &str) -> Sandbox {
     let sandbox = Sandbox::new();
     let archive = Path::new(SCAFFOLDS).join(format!("{release}.tar.gz"));

@@ -11,13 +11,21 @@ pub enum ApiError {
     #[error("`{gvk}` already exists")]
     #[diagnostic(code("api-exists"))]
     #[diagnostic(help(
-        "add `--force` to overwrite its files, {}or choose another kind or version",
-        if *has_controller { "" } else { "`--resource=false` to add only a controller, " }
+        "{}{}choose another kind or version",
+        if *is_imported { "" } else { "add `--force` to overwrite its files, " },
+        match (has_controller, is_imported) {
+            (true, true) => "",
+            (true, false) => "or ",
+            (false, true) => "add `--resource=false` to create only a controller, or ",
+            (false, false) => "`--resource=false` to add only a controller, or ",
+        }
     ))]
     ApiExists {
         gvk: Gvk,
         /// Whether the kind also has a controller.
         has_controller: bool,
+        /// Whether its types come from a CRD: there is no template that could overwrite them.
+        is_imported: bool,
     },
     #[error("`{kind}` already has a controller, for `{version}`")]
     #[diagnostic(code("controller-exists"), help("{}", another_controller(*same_version)))]

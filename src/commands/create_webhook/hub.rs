@@ -3,15 +3,20 @@
 //! A file that its owner has edited keeps everything that kbr did not render. Its converter becomes that of the
 //! other version, in which hub and spoke are exchanged and each function converts what it converted before. Pure.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
-use crate::commands::lines::with_changes;
+use crate::commands::both::{Carrier, Texts};
+use crate::commands::error::Result;
 use crate::commands::typed::named;
 use crate::commands::unneeded::Unneeded;
 use crate::commands::words::{Words, has_word, webhook_names};
+use crate::evolve::{Rerendered, with_line_ends_of};
+use crate::layout::{self, Place};
+use crate::marker::ScaffoldMarker;
 use crate::names::Version;
 use crate::plan::Change;
 use crate::project::{Admission, Project, Resource, Webhooks};
+use crate::rendered::normalized;
 use crate::rust::{Code, Replacement, replaced};
 use crate::scaffold::{self, Part};
 use crate::tree::Tree;
@@ -91,6 +96,7 @@ impl HubFile {
             from: path.to_owned(),
             path: format!("{new}{}", &path[old.len()..]),
             text: text.to_owned(),
+            rendered: None,
         };
         below.map(change).collect()
     }
@@ -100,8 +106,15 @@ impl HubFile {
 pub struct HubChanges {
     pub changes: Vec<Change>,
     pub warnings: Vec<String>,
+    /// Files in which the scaffold and their owner have changed the same lines.
+    pub conflicts: Vec<String>,
     /// The paths of the files that move, for which there are no other changes.
     pub moved: BTreeSet<String>,
+    /// Whether the owner removed the old hub's sample from the objects with which the operator is tried: then that of the
+    /// new hub does not come in its place.
+    has_no_crash_sample: bool,
+    /// The modules whose files the owner deleted: nothing refers to them.
+    deleted: Vec<String>,
 }
 
 impl HubChanges {
@@ -110,47 +123,97 @@ impl HubChanges {
     pub fn of(
         before: &Project,
         after: &mut Project,
-        [old, new]: [&Resource; 2],
+        [old_hub, new_hub]: [&Resource; 2],
         tree: &Tree,
-    ) -> Self {
-        let all = files(before, after, [old, new]);
+    ) -> Result<Self> {
+        let all = files(before, after, [old_hub, new_hub]);
         let paths = all.iter().flat_map(|it| [&it.old.path, &it.new.path]);
         let mut files = Self {
             changes: Vec::new(),
-            warnings: kept(after, old, new),
+            warnings: kept(after, old_hub, new_hub),
+            conflicts: Vec::new(),
             moved: paths.cloned().collect(),
+            has_no_crash_sample: crash_sample_is_removed(before, old_hub, tree),
+            deleted: Vec::new(),
         };
-        let words = words(before, after, old, new);
+        let words = words(before, after, old_hub, new_hub);
         let rendered = scaffold::rendered(before);
+        let mut carrier = Carrier::new(before, tree, true);
         for it in &all {
-            let Some(was) = tree.text(&it.old.path) else {
+            let [from, to] = [&it.old.path, &it.new.path];
+            let Some(was) = tree.text(from) else {
+                files.deleted.extend(module_of(to));
+                let recorded = after.files.remove(from);
+                after.files.extend(recorded.map(|hash| (to.clone(), hash)));
                 continue;
             };
+            let ours = normalized(was);
+            let respelled = |text: &str| words.in_code(text, false);
             let texts = it.old.text(before).zip(it.new.text(after));
-            let (old_text, new_text) = texts.unwrap_or_default();
-            let is_edited = !rendered.is_unedited(&it.old.path, was);
-            let text = match it.how {
-                _ if !is_edited => new_text,
-                How::Exchanged => exchanged(was, &old_text, &new_text),
-                How::Type | How::OtherHub => {
-                    with_changes(&words.in_code(was, false), &old_text, &new_text, true)
+            let texts = texts.map(|(old, new)| Rerendered { old, new });
+            let text = match &texts {
+                Some(texts) if rendered.is_unedited(from, was) => texts.new.clone(),
+                // Its functions stay in their order, so that each one stays what its owner made of it.
+                Some(texts) if matches!(it.how, How::Exchanged) => {
+                    with_line_ends_of(was, exchanged(&ours, &texts.old, &texts.new))
                 }
+                Some(texts) => {
+                    let [base, ours] = [&texts.old, &*ours].map(respelled);
+                    let new = &texts.new;
+                    let all = Texts {
+                        base: &base,
+                        ours: &ours,
+                        new,
+                    };
+                    carrier.carry([from, to], &texts.old, &all)
+                }
+                None => with_line_ends_of(was, respelled(&ours)),
             };
-            if is_edited {
-                files.warnings.extend(left(it, &text, &old.version, new));
+            if !rendered.is_unedited(from, was) {
+                files
+                    .warnings
+                    .extend(left(it, &text, &old_hub.version, new_hub));
             }
             files.changes.push(Change::Rewrite {
-                from: it.old.path.clone(),
-                path: it.new.path.clone(),
+                from: from.clone(),
+                path: to.clone(),
                 text,
+                rendered: texts,
             });
             files.changes.extend(it.below(tree));
         }
+        files.conflicts = carrier.end()?;
         let unneeded = Unneeded::of(before, after, tree, false).except(&files.moved);
         files.changes.extend(unneeded.changes(after));
         files.warnings.extend(unneeded.warnings());
-        files
+        Ok(files)
     }
+
+    /// Whether one of the changes that add the scaffold of the new hub is needed beside these.
+    pub fn needs(&self, change: &Change) -> bool {
+        match change {
+            Change::Create { path, .. } => !self.moved.contains(path),
+            Change::Insert { marker, .. } if *marker == ScaffoldMarker::CrashSamples => {
+                !self.has_no_crash_sample
+            }
+            Change::Insert { fragment, .. } => {
+                !self.deleted.iter().any(|module| has_word(fragment, module))
+            }
+            _ => true,
+        }
+    }
+}
+
+/// The name of the module in a file.
+fn module_of(path: &str) -> Option<String> {
+    let name = path.rsplit('/').next()?;
+    name.strip_suffix(".rs").map(str::to_owned)
+}
+
+fn crash_sample_is_removed(before: &Project, old: &Resource, tree: &Tree) -> bool {
+    let sample = Place::of(before, old).sample();
+    let text = tree.text(layout::CRASH_TEST).unwrap_or_default();
+    !old.controllers.is_empty() && !text.contains(&sample)
 }
 
 /// Every file that changes with the hub.
@@ -204,16 +267,12 @@ fn words(before: &Project, after: &Project, old: &Resource, new: &Resource) -> W
 fn exchanged(text: &str, old: &str, new: &str) -> String {
     let is_named = |line: &&str| line.starts_with("//!") || line.starts_with("use ");
     let [olds, news] = [old, new].map(|text| text.lines().filter(is_named));
-    let named: Vec<(&str, &str)> = olds.zip(news).collect();
-    let lines = text.split_inclusive('\n').map(|line| {
-        let bare = line.trim_end_matches(['\r', '\n']);
-        match named.iter().find(|(old, _)| *old == bare) {
-            Some((_, new)) => format!("{new}{}", &line[bare.len()..]),
-            None => line.to_owned(),
-        }
-    });
-    let moved: String = lines.collect();
-    let code = Code::read(&moved);
+    let named: BTreeMap<&str, &str> = olds.zip(news).collect();
+    let lines = text
+        .split('\n')
+        .map(|line| named.get(line).copied().unwrap_or(line));
+    let text = lines.collect::<Vec<_>>().join("\n");
+    let code = Code::read(&text);
     let edits = (0..code.len()).filter_map(|at| {
         let sides = SIDES
             .iter()
@@ -224,7 +283,7 @@ fn exchanged(text: &str, old: &str, new: &str) -> String {
         is_side.then(|| Replacement::new(code.range(at), other))
     });
     let exchanged: Vec<Replacement> = edits.collect();
-    replaced(&moved, 0..moved.len(), &exchanged)
+    replaced(&text, 0..text.len(), &exchanged)
 }
 
 /// What the owner of an edited file has to do.

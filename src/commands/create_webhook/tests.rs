@@ -164,6 +164,8 @@ fn another_version_becomes_the_hub_with_everything_that_belongs_to_it() {
             "move src/webhook/v1alpha1/foo_defaulter.rs to src/webhook/v1/foo_defaulter.rs",
             "move tests/it/foo_v1_converter.rs to tests/it/foo_v1alpha1_converter.rs",
             "move tests/it/foo_v1alpha1_defaulter.rs to tests/it/foo_v1_defaulter.rs",
+            "rewrite config/samples/v1_foo.yaml",
+            "rewrite config/samples/v1alpha1_foo.yaml",
             "rewrite src/controller/foo_controller.rs",
             "rewrite src/webhook/v2/foo_converter.rs",
             "rewrite tests/it/foo_controller.rs",
@@ -249,6 +251,15 @@ fn what_was_edited_moves_with_the_hub() {
         ]
     );
     assert!(!after.files.contains_key(converter));
+}
+
+#[test]
+fn a_crash_sample_that_its_owner_removed_stays_removed() {
+    let mut bench = with_hub();
+    let crash = bench.files.get_mut("tests/crash.rs").expect("a test");
+    *crash = crash.replace("    \"config/samples/v1alpha1_foo.yaml\",\n", "");
+    let after = bench.after(MOVE);
+    assert!(!after.text("tests/crash.rs").contains("config/samples/"));
 }
 
 #[test]

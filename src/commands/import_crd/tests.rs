@@ -127,7 +127,7 @@ fn crds_can_be_left_out() {
         };
         plan(project(false), &args, &crds)
     };
-    let message = plan(&[]).err().expect("`Vec` cannot be a kind");
+    let message = plan(&[]).expect_err("`Vec` cannot be a kind");
     assert!(
         format!("{message:?}").contains("vecs.crew.example.com"),
         "{message:?}"
@@ -136,7 +136,7 @@ fn crds_can_be_left_out() {
     let kinds = wanted.project.expect("a project").resources;
     let kinds: Vec<&str> = kinds.iter().map(|it| it.kind.as_str()).collect();
     assert_eq!(kinds, ["Captain"]);
-    let message = plan(&["vecs"]).err().expect("no such CRD").to_string();
+    let message = plan(&["vecs"]).expect_err("no such CRD").to_string();
     assert_eq!(message, "no CRD is called `vecs`");
 }
 

@@ -1,7 +1,6 @@
 //! The markers and the comments of the Go code in the files of the new project.
 
 use crate::import::go::reconcilers::Reconciler;
-use crate::layout;
 use crate::manifests::code_marker;
 use crate::project::{Admission, Resource};
 use crate::scaffold;
@@ -42,8 +41,10 @@ impl Markers {
             block += &format!("// {marker}\n");
         }
         let place = "/// The functions that register the controllers";
-        debug_assert!(text.contains(place), "{}", layout::LIB);
-        Some(text.replacen(place, &format!("{block}\n{place}"), 1))
+        Some(match text.contains(place) {
+            true => text.replacen(place, &format!("{block}\n{place}"), 1),
+            false => format!("{text}\n{block}"),
+        })
     }
 
     /// The controllers as the scaffold of `kbr import project` has them.

@@ -66,7 +66,7 @@ pub fn plan(
         warnings.extend(renamed.left(project, &words, tree));
         warnings.push(of_cluster(old));
     }
-    Ok(Wanted::of(after, changes, warnings))
+    Ok(renamed.wanted(after, changes, warnings))
 }
 
 /// The texts that refer to the project; its name alone may be any word.

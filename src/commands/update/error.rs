@@ -12,23 +12,15 @@ pub const UNDO: &str = "git checkout . && git clean -fd";
 
 #[derive(Debug, Error, Diagnostic)]
 pub enum UpdateError {
-    #[error("these files have edits where the scaffold has changed: {}", quoted(.files))]
-    #[diagnostic(code("update-conflict"))]
-    #[diagnostic(help(
-        "choose between the two texts at each `<<<<<<<`, and compile{}",
-        .undo.as_ref().map(|undo| format!("; `{undo}` undoes the update")).unwrap_or_default()
-    ))]
-    Conflict {
-        files: Vec<String>,
-        /// What undoes the update, if everything was committed before.
-        undo: Option<String>,
-    },
     #[error("these files are not committed: {}", quoted(.files))]
     #[diagnostic(code("update-dirty"))]
     #[diagnostic(help(
         "commit them first, so that `{undo}` can undo the update; or add `--allow-dirty`"
     ))]
     Dirty { files: Vec<String>, undo: String },
+    #[error("an earlier kbr rendered these files, which you have edited: {}", quoted(.files))]
+    #[diagnostic(code("update-first"), help("type `kbr update` first"))]
+    First { files: Vec<String> },
     #[error("{0}")]
     #[diagnostic(code("update-git"))]
     #[diagnostic(help(

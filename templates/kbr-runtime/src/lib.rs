@@ -46,7 +46,7 @@
 //!
 //! ```text
 //! values    action address chain clock conditions diff lock key problem random reading retry target backoff
-//! process   error thread running signals flags logging+otlp exit
+//! process   error flags logging+otlp running thread signals exit
 //! counts    metrics warnings
 //! work      queue workers
 //! requests  gate client plan api_server events

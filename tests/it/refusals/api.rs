@@ -142,11 +142,11 @@ fn a_controller_for_an_unknown_type() {
     told(str![[r#"
 $ kbr create api --group batch --version v1 --kind Foo --resource=false
 error: `batch.example.com/v1 Foo` is not in PROJECT
- help: omit `--resource=false` to create the type, or `--kind Job` for Kubernetes' own
+ help: omit `--resource=false` to create the type, or add `--external-api-crd FILE` if another operator defines it, or `--kind Job` for Kubernetes' own
 
 $ kbr create api --group batch --version v2 --kind Foo --resource=false
 error: `batch.example.com/v2 Foo` is not in PROJECT
- help: omit `--resource=false` to create the type
+ help: omit `--resource=false` to create the type, or add `--external-api-crd FILE` if another operator defines it
 "#]]);
 }
 
@@ -179,7 +179,7 @@ error: kbr does not know version `v1alpha1` of Kubernetes' `Ingress`
 
 $ kbr create api --version v1 --kind Ingress --resource=false
 error: `example.com/v1 Ingress` is not in PROJECT
- help: omit `--resource=false` to create the type, or type `--group networking.k8s.io --version v1` for Kubernetes' own
+ help: omit `--resource=false` to create the type, or add `--external-api-crd FILE` if another operator defines it, or type `--group networking.k8s.io --version v1` for Kubernetes' own
 
 $ kbr create api --group networking.k8s.io --version v1 --kind Ingress --resource=false --plural ingress
 error: `Ingress` has the plural `ingresses` in Kubernetes

@@ -152,11 +152,13 @@ error: `.clippy.toml` already exists with different content
        `third_party/kbr-runtime/src/guide/testing.md` already exists with different content
        `third_party/kbr-runtime/src/guide/webhooks.md` already exists with different content
        `third_party/kbr-runtime/src/handle.rs` already exists with different content
+       `third_party/kbr-runtime/src/handle/applied.rs` already exists with different content
        `third_party/kbr-runtime/src/handle/apply.rs` already exists with different content
        `third_party/kbr-runtime/src/handle/declared.rs` already exists with different content
        `third_party/kbr-runtime/src/handle/delete.rs` already exists with different content
        `third_party/kbr-runtime/src/handle/finalizer.rs` already exists with different content
        `third_party/kbr-runtime/src/handle/names.rs` already exists with different content
+       `third_party/kbr-runtime/src/handle/patch.rs` already exists with different content
        `third_party/kbr-runtime/src/handle/status.rs` already exists with different content
        `third_party/kbr-runtime/src/handle/takeover.rs` already exists with different content
        `third_party/kbr-runtime/src/health.rs` already exists with different content
@@ -255,6 +257,7 @@ error: `.clippy.toml` already exists with different content
        `third_party/kbr-testing/src/crash/life.rs` already exists with different content
        `third_party/kbr-testing/src/crash/moment.rs` already exists with different content
        `third_party/kbr-testing/src/crash/options.rs` already exists with different content
+       `third_party/kbr-testing/src/crash/predecessor.rs` already exists with different content
        `third_party/kbr-testing/src/crash/proxy.rs` already exists with different content
        `third_party/kbr-testing/src/crash/run.rs` already exists with different content
        `third_party/kbr-testing/src/crash/stage.rs` already exists with different content

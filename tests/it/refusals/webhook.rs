@@ -533,7 +533,7 @@ error: `example.com/v1 Pod` conflicts with `core/v1 Pod`: both need the same fil
 
 $ kbr create api --group example --kind Pod --version v1 --resource=false
 error: `example.example.com/v1 Pod` is not in PROJECT
- help: omit `--resource=false` to create the type, or type `--group core --version v1` for Kubernetes' own
+ help: omit `--resource=false` to create the type, or add `--external-api-crd FILE` if another operator defines it, or type `--group core --version v1` for Kubernetes' own
 "#]]);
 }
 

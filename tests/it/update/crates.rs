@@ -78,18 +78,3 @@ fn the_crate_stays_when_the_scaffold_changes() {
     commit(&sandbox);
     sandbox.kbr(UP_TO_DATE).success();
 }
-
-/// An earlier kbr recorded both files with the crate in them.
-#[test]
-fn a_project_in_which_the_crate_counts_as_rendered_keeps_it() {
-    let sandbox = project(|_| {});
-    let fresh = without_git(&sandbox);
-    for path in ["Cargo.toml", "Cargo.lock"] {
-        record(&sandbox, path, Some(&hash(&sandbox.read(path))));
-    }
-    commit(&sandbox);
-
-    sandbox.kbr("update").success();
-
-    assert_same(&fresh, &without_git(&sandbox));
-}

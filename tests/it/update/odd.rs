@@ -54,8 +54,8 @@ fn a_conflict_is_reported_until_it_is_resolved() {
     for line in ["update", UP_TO_DATE, "update --allow-dirty"] {
         sandbox.kbr(line).refused(
             1,
-            "error: these files have edits where the scaffold has changed: `src/main.rs`\n \
-             help: choose between the two texts at each `<<<<<<<`, and compile\n",
+            "error: these files have edits in lines that kbr changes too: `src/main.rs`\n \
+             help: choose between the two texts at each `<<<<<<<`, then type the next command\n",
         );
     }
 
@@ -75,7 +75,7 @@ fn json_lists_the_files_that_changed_although_there_are_conflicts() {
     let [error] = &report.errors[..] else {
         panic!("{report:?}");
     };
-    assert_eq!(error.code, "update-conflict");
+    assert_eq!(error.code, "edit-conflict");
     let outcome = |path: &str| report.files.iter().find(|file| file.path == path);
     let outcome = |path: &str| outcome(path).map(|file| file.outcome);
     assert_eq!(outcome("src/main.rs"), Some(Outcome::Edited));

@@ -182,6 +182,7 @@ fn edits_are_merged_with_what_changes() {
     let bundle = Bundle::of("foo");
     let project = &bundle.project;
     git(project, "init --quiet");
+    commit(project);
     let mine = "  com.redhat.openshift.versions: v4.20\n";
     let annotations = "bundle/metadata/annotations.yaml";
     project.write(annotations, &(project.read(annotations) + mine));

@@ -97,20 +97,13 @@ fn edits_are_merged_with_what_changes() {
     );
     assert_eq!(project.read("dist/chart/templates/mine.yaml"), "# Mine.\n");
     project.kbr("chart --check").success();
-    // Not committed in between: the base is what kbr wrote last, which only an edited file must have in git.
+    // Not committed in between: PROJECT has what has changed since git's last text.
     edit("replicas: 3", "replicas: 4");
-    let run = project.kbr("chart").success();
+    project.kbr("chart").success();
+    let values = project.read("dist/chart/values.yaml");
     assert!(
-        run.stderr
-            .contains("copy what is new from `dist/chart/values.yaml.kbr-new`"),
-        "{}",
-        run.stderr
-    );
-    assert_eq!(project.read("dist/chart/values.yaml"), values);
-    assert!(
-        project
-            .read("dist/chart/values.yaml.kbr-new")
-            .contains("replicas: 4")
+        values.contains("replicas: 4\n") && values.contains("# Mine.\nmine: 1\n"),
+        "{values}"
     );
 }
 
@@ -146,7 +139,7 @@ fn a_conflict_is_an_error_until_it_is_resolved() {
     let error = project.kbr("chart").failure().stderr;
     assert!(
         error.contains(
-            "these files have edits where the chart has changed: `dist/chart/values.yaml`"
+            "these files have edits in lines that kbr changes too: `dist/chart/values.yaml`"
         ),
         "{error}"
     );
@@ -235,7 +228,7 @@ fn a_chart_of_somebody_else_is_not_overwritten() {
             .contains("replicas: 2")
     );
     assert!(
-        run.stderr.contains("was not written by kbr"),
+        run.stderr.contains("is yours, and now part of the chart"),
         "{}",
         run.stderr
     );

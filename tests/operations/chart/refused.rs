@@ -145,7 +145,7 @@ fn a_broken_config_is_refused() {
     no_yaml.write("config/manager/pod_disruption_budget.yaml", "a: [\n");
     refuse(
         &no_yaml,
-        &["`config/manager/pod_disruption_budget.yaml` is not what kustomize expects"],
+        &["`config/manager/pod_disruption_budget.yaml:2` is not YAML"],
     );
 
     for text in [

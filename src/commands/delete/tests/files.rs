@@ -4,7 +4,6 @@ use super::assert_same;
 use crate::commands::tests::Bench;
 use crate::plan::Outcome;
 use crate::project::PROJECT_FILE;
-use crate::rendered::hash;
 
 /// A project with `Foo` in v1alpha1, in which one file was edited.
 fn edited(path: &str, text: &str) -> Bench {
@@ -303,28 +302,4 @@ fn objects_that_tests_would_still_apply_are_reported() {
         !warnings.iter().any(|it| it.contains("the tests fail")),
         "no test remains: {warnings:?}"
     );
-}
-
-/// PROJECT as an earlier kbr wrote it: with the lines of the scaffold in the hashes of shared files, and
-/// a hash of `crdgen.rs`.
-#[test]
-fn shared_files_of_an_earlier_kbr_do_not_count_as_edited() {
-    for options in ["", "--multigroup"] {
-        let empty = Bench::of(options);
-        let mut bench = empty.after("create api --kind Foo --group batch");
-        let mut project = bench.project();
-        for (path, text) in &bench.files {
-            if project.files.contains_key(path) || path == crate::layout::CRDGEN {
-                project.files.insert(path.clone(), hash(text));
-            }
-        }
-        let text = project.render();
-        assert_ne!(bench.text(PROJECT_FILE), text);
-        bench.files.insert(PROJECT_FILE.to_owned(), text);
-
-        let there = bench.after("create api --kind Bar --group batch");
-        let back = there.after("delete api --kind Bar --group batch");
-        let back = back.after("delete api --kind Foo --group batch");
-        assert_same(&back, &empty, options);
-    }
 }

@@ -20,9 +20,7 @@ fn project(options: &str, name: &str) -> Bench {
     } else {
         4
     };
-    let empty = Bench {
-        files: Default::default(),
-    };
+    let empty = Bench::default();
     let init = format!("init --domain example.com --project-name {name} {options}");
     let mut start = empty.after(&init);
     start

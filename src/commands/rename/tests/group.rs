@@ -175,9 +175,7 @@ fn impossible_names_are_refused() {
     );
 
     let init = "init --domain k8s.io --project-name bench";
-    let bench = Bench {
-        files: Default::default(),
-    };
+    let bench = Bench::default();
     let bench = bench.after(init);
     assert_eq!(bench.refused("rename group --to a"), ["rename-unknown"]);
 }

@@ -120,23 +120,22 @@ impl<K> Answer<K> {
         ours: &str,
         applied: &BTreeSet<String>,
     ) -> Option<Value> {
-        let fields = |it: &ManagedFieldsEntry| it.fields_v1.as_ref()?.0.get("f:status").cloned();
         let (own, others): (Vec<_>, Vec<_>) =
             self.managers.iter().partition(|it| is_applied_by(it, ours));
-        let own: Vec<_> = own.into_iter().filter_map(fields).collect();
+        let own: Vec<_> = own.into_iter().filter_map(status_of).collect();
         let (taken, kept): (Vec<_>, Vec<_>) =
             others.into_iter().partition(|it| takes_over.covers(it));
         let kept = kept
             .into_iter()
             .filter(|it| it.operation.as_deref() == Some("Apply"));
-        let kept: Vec<_> = kept.filter_map(fields).collect();
+        let kept: Vec<_> = kept.filter_map(status_of).collect();
         let mut wanted = wanted.clone();
         keep_conditions(&mut wanted, &self.status, &own, applied);
         let mut rest = self.status.clone();
-        for theirs in taken.into_iter().filter_map(fields) {
+        for theirs in taken.into_iter().filter_map(status_of) {
             let place = Place {
-                theirs: &theirs,
-                kept: kept.iter().collect(),
+                theirs,
+                kept: kept.clone(),
                 typed,
                 wanted: &wanted,
             };
@@ -250,39 +249,6 @@ pub fn is_built_in(group: &str) -> bool {
             .is_some_and(|rest| rest.ends_with(['.', '-']))
     };
     !group.contains('.') || is_of("k8s.io") || is_of("kubernetes.io")
-}
-
-/// `ours` is the field manager of the controller, with the types of the conditions that it has applied before.
-fn leftover<K>(
-    answer: &Answer<K>,
-    typed: &Value,
-    wanted: &Value,
-    takes_over: &TakeOver,
-    (ours, applied): (&str, &BTreeSet<String>),
-) -> Option<Value> {
-    let (own, others): (Vec<_>, Vec<_>) = answer
-        .managers
-        .iter()
-        .partition(|it| is_applied_by(it, ours));
-    let own: Vec<_> = own.into_iter().filter_map(status_of).collect();
-    let (taken, kept): (Vec<_>, Vec<_>) = others.into_iter().partition(|it| takes_over.covers(it));
-    let kept = kept
-        .into_iter()
-        .filter(|it| it.operation.as_deref() == Some("Apply"));
-    let kept: Vec<_> = kept.filter_map(status_of).collect();
-    let mut wanted = wanted.clone();
-    keep_conditions(&mut wanted, &answer.status, &own, applied);
-    let mut rest = answer.status.clone();
-    for theirs in taken.into_iter().filter_map(status_of) {
-        let place = Place {
-            theirs,
-            kept: kept.clone(),
-            typed,
-            wanted: &wanted,
-        };
-        place.strip(&mut rest);
-    }
-    removal(&answer.status, &rest)
 }
 
 /// The fields of the status in an entry.

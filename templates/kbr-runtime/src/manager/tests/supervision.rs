@@ -43,7 +43,7 @@ const ALL: [(&str, &str); 13] = [
 ];
 
 /// Where something is spawned, how often, and what becomes of it.
-const SPAWNS: [(&str, usize, &str); 12] = [
+const SPAWNS: [(&str, usize, &str); 11] = [
     ("thread.rs", 1, "each thread of the list above"),
     ("running.rs", 1, "each task of the list above"),
     ("signals.rs", 1, "in the list"),
@@ -65,11 +65,6 @@ const SPAWNS: [(&str, usize, &str); 12] = [
         "workers.rs",
         1,
         "a reconcile: its panic ends the controller, which has a test there",
-    ),
-    (
-        "api_server.rs",
-        1,
-        "a request: its caller gets the panic as an error",
     ),
     ("checks.rs", 1, "a check: its probe reports the panic"),
 ];

@@ -1,0 +1,390 @@
+//! The laws of verbs and edits: random histories of a project, in memory.
+//!
+//! A history is a list of verbs, and of edits of the owner between them. Beside the project of the owner, the same verbs
+//! are applied to one that nobody edits. After each verb, the laws below must hold. A history that breaks one is
+//! shrunk, and printed.
+
+mod check;
+mod draw;
+
+use std::collections::BTreeSet;
+use std::fmt::Write;
+use std::ops::ControlFlow;
+
+use super::Bench;
+use crate::commands::external::tests::CRDS;
+use crate::commands::initial::rendering;
+use crate::fuzz::random::{self, Random};
+use crate::layout;
+use crate::plan::Plan;
+use crate::project::{PROJECT_FILE, Project};
+use crate::templates;
+use check::{add_crds, different, has_other_lines, inverse, rendered, up_to_date};
+use draw::{comment, draw};
+
+/// One step of a history.
+#[derive(Clone, Debug)]
+enum Step {
+    /// A command line.
+    Verb(String),
+    Edit(Edit),
+    /// A kbr whose templates differ in one line.
+    Upgrade,
+}
+
+/// What an owner does to a file.
+#[derive(Clone, Debug)]
+struct Edit {
+    path: String,
+    /// The line, from 0.
+    at: usize,
+    /// Unique in the project.
+    token: String,
+    how: How,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum How {
+    /// A line of the owner's own.
+    Insert,
+    /// Words at the end of a line.
+    Extend,
+    /// A module of the owner's own among the lines above a marker.
+    Among,
+    Delete,
+}
+
+/// What a law says is broken.
+type Broken = String;
+
+/// A file with CRDs, for `kbr import crd`.
+const GIVEN: &str = "crds.yaml";
+
+/// A project with its history.
+struct World {
+    /// The owner's.
+    real: Bench,
+    /// The one that nobody edits.
+    pure: Bench,
+    edits: Vec<Edit>,
+    /// The files that the owner edited, wherever they are now.
+    edited: BTreeSet<String>,
+    /// How many templates were changed.
+    upgrades: usize,
+}
+
+impl World {
+    fn new(options: &str) -> Self {
+        templates::altered(0);
+        let mut bench = Bench::small(options);
+        let crds = CRDS.replace("cert-manager.io", "crew.example.com");
+        bench.files.insert(GIVEN.to_owned(), crds);
+        bench.commit();
+        Self {
+            real: bench.clone(),
+            pure: bench,
+            edits: Vec::new(),
+            edited: BTreeSet::new(),
+            upgrades: 0,
+        }
+    }
+
+    /// Does one step, and returns whether it was possible.
+    fn step(&mut self, step: &Step) -> Result<bool, Broken> {
+        match step {
+            Step::Verb(line) => self.verb(line),
+            Step::Edit(edit) => Ok(self.edit(edit)),
+            Step::Upgrade => self.upgrade().map(|()| true),
+        }
+    }
+
+    fn edit(&mut self, edit: &Edit) -> bool {
+        let Some(text) = self.real.files.get(&edit.path) else {
+            return false;
+        };
+        let mut lines: Vec<String> = text.lines().map(str::to_owned).collect();
+        if edit.at >= lines.len() {
+            return false;
+        }
+        match edit.how {
+            How::Insert => lines.insert(edit.at, comment(&edit.path, &edit.token)),
+            How::Among => lines.insert(edit.at, format!("mod {}mine;", edit.token)),
+            How::Extend => {
+                let line = &mut lines[edit.at];
+                *line = format!("{line} {}", comment(&edit.path, &edit.token));
+            }
+            How::Delete => {
+                self.real.files.remove(&edit.path);
+                self.edited.insert(edit.path.clone());
+                let path = edit.path.clone();
+                // What the owner wrote there is gone.
+                self.edits.retain(|it| it.path != path);
+                self.real.commit();
+                return true;
+            }
+        }
+        if edit.how == How::Among {
+            // A module that declares the owner's stays, and so do those that declare it.
+            let folders = edit.path.match_indices('/').map(|(at, _)| &edit.path[..at]);
+            self.edited
+                .extend(folders.map(|folder| format!("{folder}.rs")));
+            let roots = [layout::LIB, layout::API_LIB, layout::TESTS].map(str::to_owned);
+            self.edited.extend(roots);
+        }
+        let text = lines.join("\n") + "\n";
+        self.real.files.insert(edit.path.clone(), text);
+        self.edits.push(edit.clone());
+        self.edited.insert(edit.path.clone());
+        self.real.commit();
+        true
+    }
+
+    fn verb(&mut self, line: &str) -> Result<bool, Broken> {
+        if line == "chart" {
+            for bench in [&mut self.real, &mut self.pure] {
+                add_crds(bench);
+            }
+        }
+        let Ok(pure) = self.pure.plan(line) else {
+            return Ok(false);
+        };
+        let before = self.real.project();
+        let (plan, conflicts) = match self.real.planned(line) {
+            Ok(planned) => planned,
+            Err(error) => {
+                let codes = self.real.refused(line);
+                // What the owner wrote may be in the way.
+                let is_in_the_way = |it: &String| it == "move-edited" || it == "conflicts";
+                return match codes.iter().all(is_in_the_way) {
+                    true => Ok(false),
+                    false => Err(format!("refused only because of edits: {codes:?}: {error}")),
+                };
+            }
+        };
+        if let Some(path) = conflicts.first() {
+            // Whoever edits lines that are replaced by more or fewer others must choose.
+            let rendered = |bench: &Bench| rendering(&bench.project()).remove(path);
+            let [old, new] = [&self.pure, &self.pure.with(&pure)].map(rendered);
+            if old
+                .zip(new)
+                .is_some_and(|(old, new)| has_other_lines(&old, &new))
+            {
+                return Ok(false);
+            }
+            return Err(format!("F: a conflict in `{path}`"));
+        }
+        self.moved(&plan);
+        self.pure = self.pure.with(&pure);
+        self.real = self.real.with(&plan);
+        self.pure.commit();
+        self.real.commit();
+        self.laws(&before, line)?;
+        Ok(true)
+    }
+
+    /// Follows the edited files.
+    fn moved(&mut self, plan: &Plan) {
+        for step in &plan.steps {
+            let Some(from) = step.from().filter(|from| *from != step.path) else {
+                continue;
+            };
+            if self.edited.remove(from) {
+                self.edited.insert(step.path.clone());
+            }
+            for edit in self.edits.iter_mut().filter(|it| it.path == from) {
+                edit.path.clone_from(&step.path);
+            }
+        }
+    }
+
+    fn laws(&mut self, before: &Project, line: &str) -> Result<(), Broken> {
+        // A: the same verb twice is the verb once.
+        if let Ok(plan) = self.real.plan(line)
+            && let Some(step) = plan.changing().next()
+        {
+            return Err(format!(
+                "A: `{}` changes again:\n{}",
+                step.path,
+                step.diff()
+            ));
+        }
+        rendered(&self.pure).map_err(|why| format!("B: {why}"))?;
+        self.like_the_pure().map_err(|why| format!("B: {why}"))?;
+        self.edits_are_there().map_err(|why| format!("C: {why}"))?;
+        up_to_date(&self.real).map_err(|why| format!("D: {why}"))?;
+        self.inverse(before, line)
+            .map_err(|why| format!("E: {why}"))
+    }
+
+    /// Files that the owner did not edit are like those in the project without edits.
+    fn like_the_pure(&self) -> Result<(), Broken> {
+        for (path, text) in &self.pure.files {
+            if self.edited.contains(path) || path == PROJECT_FILE {
+                continue;
+            }
+            match self.real.files.get(path) {
+                Some(real) if real == text => {}
+                Some(real) => return Err(different(path, real, text)),
+                None => return Err(format!("`{path}` is missing")),
+            }
+        }
+        Ok(())
+    }
+
+    fn edits_are_there(&self) -> Result<(), Broken> {
+        for edit in &self.edits {
+            let texts = self.real.files.iter();
+            let found: Vec<(&String, usize)> = texts
+                .map(|(path, text)| (path, text.matches(&edit.token).count()))
+                .filter(|(_, count)| *count > 0)
+                .collect();
+            match found[..] {
+                [(_, 1)] => {}
+                _ => return Err(format!("{edit:?} is now at {found:?}")),
+            }
+        }
+        Ok(())
+    }
+
+    /// A rename or a change of the layout, and back.
+    fn inverse(&self, before: &Project, line: &str) -> Result<(), Broken> {
+        let Some(back) = inverse(before, line) else {
+            return Ok(());
+        };
+        let Ok(plan) = self.real.plan(&back) else {
+            return Ok(());
+        };
+        let again = self.real.with(&plan);
+        let was = self.real.committed().nth(1).into_iter().flatten();
+        // `kbr manifests` writes the CRDs again.
+        let is_compared = |path: &str| path != PROJECT_FILE && !path.starts_with(layout::CRD_BASES);
+        for (path, text) in was.filter(|(path, _)| is_compared(path)) {
+            match again.files.get(path) {
+                Some(now) if now == text => {}
+                Some(now) => return Err(format!("{back}: {}", different(path, now, text))),
+                None => return Err(format!("{back}: `{path}` is missing")),
+            }
+        }
+        Ok(())
+    }
+
+    /// A later kbr changes one line in every file.
+    fn upgrade(&mut self) -> Result<(), Broken> {
+        self.upgrades += 1;
+        templates::altered(self.upgrades);
+        for bench in [&mut self.pure, &mut self.real] {
+            let (plan, conflicts) = bench.planned("update").map_err(|it| it.to_string())?;
+            if let Some(path) = conflicts.first() {
+                let text = &bench.with(&plan).files[path];
+                return Err(format!("G: a conflict in `{path}`:\n{text}"));
+            }
+            *bench = bench.with(&plan);
+            bench.commit();
+            let project = bench.project();
+            let new = format!("altered {}", self.upgrades);
+            for path in rendering(&project).keys() {
+                let Some(text) = bench.files.get(path) else {
+                    continue;
+                };
+                if !path.starts_with(layout::STORED) && text.matches(&new).count() != 1 {
+                    return Err(format!("G: `{path}` has no base"));
+                }
+            }
+            if let Some(path) = bench.files.keys().find(|it| it.ends_with(".kbr-new")) {
+                return Err(format!("G: `{path}`: no base was found"));
+            }
+        }
+        rendered(&self.pure).map_err(|why| format!("G: {why}"))?;
+        self.like_the_pure().map_err(|why| format!("G: {why}"))?;
+        self.edits_are_there().map_err(|why| format!("G: {why}"))?;
+        up_to_date(&self.real).map_err(|why| format!("G: {why}"))
+    }
+}
+
+/// Plays a history; the error has the number of the step that broke a law.
+fn play(options: &str, steps: &[Step]) -> Result<(), (usize, Broken)> {
+    let mut world = World::new(options);
+    for (at, step) in steps.iter().enumerate() {
+        world.step(step).map_err(|broken| (at, broken))?;
+    }
+    Ok(())
+}
+
+/// The shortest history that breaks the same law.
+fn shrunk(options: &str, mut steps: Vec<Step>, mut broken: Broken) -> (Vec<Step>, Broken) {
+    let law = broken.chars().next();
+    // Longest parts first: most steps have nothing to do with it.
+    loop {
+        let shorter = (0..steps.len()).rev().find_map(|at| {
+            let mut fewer = steps.clone();
+            fewer.remove(at);
+            let (end, broken) = play(options, &fewer).err()?;
+            fewer.truncate(end + 1);
+            (broken.chars().next() == law).then_some((fewer, broken))
+        });
+        match shorter {
+            Some(shorter) => (steps, broken) = shorter,
+            None => return (steps, broken),
+        }
+    }
+}
+
+const OPTIONS: [&str; 5] = [
+    "",
+    "--multigroup",
+    "--certificates cert-manager",
+    "--multigroup --license none",
+    "--namespaced",
+];
+
+fn history(seed: u64) -> ControlFlow<String, usize> {
+    let mut random = Random::new(seed);
+    let options = random.pick(&OPTIONS);
+    let mut world = World::new(options);
+    let mut steps = Vec::new();
+    let mut possible = 0;
+    for number in 0..2 + random.below(9) {
+        let step = draw(&mut random, &world, number);
+        steps.push(step.clone());
+        match world.step(&step) {
+            Ok(is_possible) => possible += usize::from(is_possible),
+            Err(broken) => {
+                let (steps, broken) = shrunk(options, steps, broken);
+                let again = "cargo test --lib the_laws_hold";
+                let mut text = format!("KBR_SEED={seed} KBR_FUZZ=1 {again}\nkbr init {options}\n");
+                for step in steps {
+                    let _ = match step {
+                        Step::Verb(line) => writeln!(text, "kbr {line}"),
+                        Step::Edit(edit) => writeln!(text, "{edit:?}"),
+                        Step::Upgrade => writeln!(text, "kbr update, of a later kbr"),
+                    };
+                }
+                return ControlFlow::Break(format!("{text}{broken}"));
+            }
+        }
+    }
+    ControlFlow::Continue(possible)
+}
+
+#[test]
+fn the_laws_hold_for_random_histories() {
+    let mut broken = Vec::new();
+    let mut possible = 0;
+    let seeds = random::seeds(200, 1);
+    for seed in seeds {
+        match history(seed) {
+            ControlFlow::Continue(count) => possible += count,
+            ControlFlow::Break(text) => broken.push(text),
+        }
+        if broken.len() >= 6 {
+            break;
+        }
+    }
+    random::say(&format!("{possible} steps were possible\n"));
+    assert!(
+        broken.is_empty(),
+        "{} broken\n{}",
+        broken.len(),
+        broken.join("\n----\n")
+    );
+}
