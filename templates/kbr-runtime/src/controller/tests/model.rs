@@ -90,8 +90,8 @@ struct Model {
     reconciled: BTreeMap<String, Instant>,
     /// What the second controller has last seen of each Secret.
     seen: BTreeMap<String, Value>,
-    /// What the first complete list of Secrets had.
-    listed: Option<BTreeSet<String>>,
+    /// What the first complete list of Secrets had: the UID of each, by its name.
+    listed: Option<BTreeMap<String, Value>>,
     is_lost: bool,
     is_over: bool,
     wrong: Vec<String>,
@@ -322,10 +322,12 @@ async fn watch<K: Cached>(model: Shared, plural: &'static str, cache: Cache<K>) 
         hold(&model, LATE).await;
         trace(|| format!("{plural}: the list is complete"));
         if plural == "secrets" {
-            let names = listed
-                .iter()
-                .map(|object| object["metadata"]["name"].as_str().unwrap().to_owned());
-            lock(&model).listed.get_or_insert_with(|| names.collect());
+            let listed = listed.iter().map(|object| {
+                let metadata = &object["metadata"];
+                let name = metadata["name"].as_str().unwrap().to_owned();
+                (name, metadata["uid"].clone())
+            });
+            lock(&model).listed.get_or_insert_with(|| listed.collect());
         }
         cache.take(Event::InitDone);
         hold(&model, LATE).await;
@@ -507,9 +509,12 @@ async fn task(model: Shared, secrets: Cache<Secret>) {
             .wrong
             .push("a cache is listed before its first list is complete".to_owned());
     };
-    let there = listed
-        .iter()
-        .filter(|name| model.secrets.objects.contains_key(*name));
+    // Another object may have the name since.
+    let is_there = |(name, uid): &(&String, &Value)| {
+        let object = model.secrets.objects.get(*name);
+        object.is_some_and(|object| object["metadata"]["uid"] == **uid)
+    };
+    let there = listed.iter().filter(is_there).map(|(name, _)| name);
     let known: BTreeSet<_> = secrets
         .keys()
         .iter()
