@@ -15,15 +15,14 @@ mod import;
 mod packages;
 mod parse;
 mod rename;
+mod target;
 
 use std::ffi::OsString;
 use std::path::PathBuf;
 
 use clap::{ArgAction, Args, Parser, Subcommand, ValueEnum};
 
-use crate::names::{
-    ControllerName, Domain, Group, Kind, Owner, Plural, ProjectName, TypedRepo, Version,
-};
+use crate::names::{ControllerName, Domain, Owner, Plural, ProjectName, TypedRepo};
 use crate::project::{Certificates, License};
 
 pub use admission::{PolicyArgs, WebhookArgs};
@@ -38,6 +37,7 @@ pub use import::{Import, ImportCrdArgs, ImportProjectArgs};
 pub use packages::{BundleArgs, ChartArgs};
 pub use parse::directory;
 pub use rename::{Rename, RenameGroupArgs, RenameKindArgs, RenameVersionArgs};
+pub use target::{OptionalGroup, TypeArgs};
 
 /// Scaffolds complete Kubernetes operators in Rust
 #[derive(Debug, Parser)]
@@ -262,17 +262,8 @@ pub struct InitArgs {
 
 #[derive(Debug, Args)]
 pub struct ApiArgs {
-    /// Kind of the type in upper camel case, such as CronJob
-    #[arg(long, value_name = "KIND")]
-    pub kind: Kind,
-
-    /// API group, without the domain, or a group of Kubernetes, such as apps [default: the domain itself]
-    #[arg(long, value_name = "GROUP", value_parser = parse_group)]
-    pub group: Option<OptionalGroup>,
-
-    /// API version
-    #[arg(long, value_name = "VERSION", default_value = "v1alpha1")]
-    pub version: Version,
+    #[command(flatten)]
+    pub typed: TypeArgs,
 
     /// Resource name in the plural [default: the plural of the kind]
     #[arg(long, value_name = "PLURAL")]
@@ -303,18 +294,6 @@ pub struct ApiArgs {
     /// Overwrite the files of an existing API
     #[arg(long)]
     pub force: bool,
-}
-
-/// A group that may be given as the empty string, which means the domain itself.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct OptionalGroup(pub Option<Group>);
-
-fn parse_group(text: &str) -> Result<OptionalGroup, crate::names::NameError> {
-    if text.is_empty() {
-        Ok(OptionalGroup(None))
-    } else {
-        text.parse().map(|group| OptionalGroup(Some(group)))
-    }
 }
 
 #[derive(Debug, Args)]

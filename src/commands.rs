@@ -9,6 +9,7 @@ mod both;
 pub mod bundle;
 pub mod chart;
 mod compile;
+mod crd_files;
 pub mod create_api;
 pub mod create_policy;
 pub mod create_webhook;
@@ -21,8 +22,6 @@ pub mod envtest;
 pub mod error;
 pub mod external;
 mod folder;
-mod found;
-mod given;
 pub mod import_crd;
 pub mod import_project;
 pub mod init;
@@ -37,7 +36,7 @@ pub mod rename;
 mod renamed;
 mod run;
 mod storage;
-mod typed;
+mod target;
 mod types;
 mod unneeded;
 pub mod update;
@@ -107,7 +106,7 @@ pub fn run(cli: Cli, report: &Report) -> Result<()> {
         }),
         Command::Update(args) => update(&args, &run),
         Command::Import(Import::Crd(args)) => change(&run, |project, _| {
-            let documents = given::crds(root, &args.paths)?;
+            let documents = crd_files::crds(root, &args.paths)?;
             import_crd::plan(project.clone(), &args, &documents)
         }),
         Command::Manifests(args) => manifests(&args, cli.color, &run),
@@ -266,7 +265,7 @@ fn import_project(args: &ImportProjectArgs, directory: Option<&Path>, run: &Run)
     let dir = from.display().to_string();
     let bases = layout::CRD_BASES.trim_end_matches('/');
     let documents = match from.join(bases).is_dir() {
-        true => given::crds(&from, &[bases.to_owned()]),
+        true => crd_files::crds(&from, &[bases.to_owned()]),
         false => Ok(Documents::default()),
     };
     let seen = seen_from(root, &from);

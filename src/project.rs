@@ -148,25 +148,12 @@ impl Project {
         format!("{HEADER}{}", yaml::write(self))
     }
 
-    /// The API type of this project with that GVK.
-    pub fn api(&self, group: Option<&Group>, version: &Version, kind: &Kind) -> Option<&Resource> {
-        self.apis()
-            .find(|r| r.has_group(group) && r.version == *version && r.kind == *kind)
-    }
-
-    /// The external type with that version and kind; `group` is as it was typed first, or with its domain.
-    pub fn external(
-        &self,
-        group: Option<&Group>,
-        version: &Version,
-        kind: &Kind,
-    ) -> Option<&Resource> {
-        let external = self.resources.iter().filter(|it| it.external().is_some());
-        let mut named = external.filter(|it| it.version == *version && it.kind == *kind);
-        named.find(|it| {
-            it.group.as_ref() == group
-                || group.is_some_and(|it_is| it.qualified_group() == it_is.as_str())
-        })
+    /// The type in PROJECT that was typed: the project's own rather than another's.
+    pub fn find(&self, group: Option<&Group>, version: &Version, kind: &Kind) -> Option<&Resource> {
+        let qualified = self.qualified_group(group);
+        let of_kind = self.resources.iter().filter(|it| it.kind == *kind);
+        let typed = of_kind.filter(|it| it.version == *version && it.has_group(group));
+        typed.min_by_key(|it| (!it.is_own(), it.qualified_group() != qualified))
     }
 
     /// The resources whose API types this project defines, one per version.
@@ -207,11 +194,20 @@ impl Project {
         })
     }
 
-    /// The typed `group` with the domain, or the domain itself if no group is typed.
-    pub fn qualified_group(&self, group: Option<&Group>) -> String {
-        match group {
-            Some(group) => format!("{group}.{}", self.domain),
-            None => self.domain.to_string(),
+    /// A typed group and its domain: as PROJECT has them, or else with the project's domain.
+    pub fn group(&self, typed: Option<&Group>) -> (Option<Group>, Domain) {
+        let default = (typed.cloned(), self.domain.clone());
+        let known = self.apis().filter(|it| it.has_group(typed));
+        let mut known: Vec<_> = known.filter_map(Resource::own_group).collect();
+        known.sort_by_key(|it| *it != default);
+        known.into_iter().next().unwrap_or(default)
+    }
+
+    /// The typed group with its domain, or the domain itself if no group is typed.
+    pub fn qualified_group(&self, typed: Option<&Group>) -> String {
+        match self.group(typed) {
+            (Some(group), domain) => format!("{group}.{domain}"),
+            (None, domain) => domain.to_string(),
         }
     }
 
@@ -241,7 +237,7 @@ impl Project {
     /// inside the project.
     fn check(&self) -> Result<(), String> {
         for (at, resource) in self.resources.iter().enumerate() {
-            resource.check(&self.domain)?;
+            resource.check()?;
             let (gvk, earlier) = (resource.gvk(), &self.resources[..at]);
             // A policy alone needs no permission.
             let is_used = resource.is_own()

@@ -2,24 +2,15 @@
 
 use clap::Args;
 
-use crate::names::{Kind, Version, WebhookPath};
-use crate::project::Resource;
+use crate::names::{Version, WebhookPath};
 
-use super::{ExternalArgs, OptionalGroup, parse_group};
+use super::{ExternalArgs, TypeArgs};
 
 #[derive(Debug, Clone, Args)]
+#[command(mut_arg("version", |it| it.help("API version; the hub of a conversion")))]
 pub struct WebhookArgs {
-    /// Kind of the type in upper camel case, such as CronJob
-    #[arg(long, value_name = "KIND")]
-    pub kind: Kind,
-
-    /// API group, without the domain, or a group of Kubernetes, such as core [default: the domain itself]
-    #[arg(long, value_name = "GROUP", value_parser = parse_group)]
-    pub group: Option<OptionalGroup>,
-
-    /// API version; the hub of a conversion
-    #[arg(long, value_name = "VERSION", default_value = "v1alpha1")]
-    pub version: Version,
+    #[command(flatten)]
+    pub typed: TypeArgs,
 
     /// Set defaults in objects
     #[arg(long)]
@@ -60,17 +51,8 @@ pub struct WebhookArgs {
 
 #[derive(Debug, Clone, Args)]
 pub struct PolicyArgs {
-    /// Kind of the type in upper camel case, such as CronJob
-    #[arg(long, value_name = "KIND")]
-    pub kind: Kind,
-
-    /// API group, without the domain, or a group of Kubernetes, such as core [default: the domain itself]
-    #[arg(long, value_name = "GROUP", value_parser = parse_group)]
-    pub group: Option<OptionalGroup>,
-
-    /// API version
-    #[arg(long, value_name = "VERSION", default_value = "v1alpha1")]
-    pub version: Version,
+    #[command(flatten)]
+    pub typed: TypeArgs,
 
     /// Refuse requests: a ValidatingAdmissionPolicy
     #[arg(long)]
@@ -86,35 +68,4 @@ pub struct PolicyArgs {
     /// Overwrite the files of an existing policy
     #[arg(long)]
     pub force: bool,
-}
-
-impl WebhookArgs {
-    /// The same for another type.
-    pub fn for_type(&self, resource: &Resource) -> Self {
-        let (group, version, kind) = options_of(resource);
-        Self {
-            kind,
-            group,
-            version,
-            ..self.clone()
-        }
-    }
-}
-
-impl PolicyArgs {
-    /// The same for another type.
-    pub fn for_type(&self, resource: &Resource) -> Self {
-        let (group, version, kind) = options_of(resource);
-        Self {
-            kind,
-            group,
-            version,
-            ..self.clone()
-        }
-    }
-}
-
-fn options_of(resource: &Resource) -> (Option<OptionalGroup>, Version, Kind) {
-    let group = OptionalGroup(resource.group.clone());
-    (Some(group), resource.version.clone(), resource.kind.clone())
 }

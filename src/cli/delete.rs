@@ -2,9 +2,9 @@
 
 use clap::{Args, Subcommand};
 
-use crate::names::{ControllerName, Kind, Version};
+use crate::names::{ControllerName, Version};
 
-use super::{OptionalGroup, parse_group};
+use super::TypeArgs;
 
 #[derive(Debug, Subcommand)]
 pub enum Delete {
@@ -21,17 +21,8 @@ pub enum Delete {
 /// The type, and whether edited files are deleted too.
 #[derive(Debug, Args)]
 pub struct DeleteArgs {
-    /// Kind of the type in upper camel case, such as CronJob
-    #[arg(long, value_name = "KIND")]
-    pub kind: Kind,
-
-    /// API group, without the domain, or a group of Kubernetes, such as core [default: the domain itself]
-    #[arg(long, value_name = "GROUP", value_parser = parse_group)]
-    pub group: Option<OptionalGroup>,
-
-    /// API version
-    #[arg(long, value_name = "VERSION", default_value = "v1alpha1")]
-    pub version: Version,
+    #[command(flatten)]
+    pub typed: TypeArgs,
 
     /// Also delete files that were edited
     #[arg(long)]

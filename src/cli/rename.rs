@@ -4,7 +4,8 @@ use clap::{Args, Subcommand};
 
 use crate::names::{Kind, Plural, Version};
 
-use super::{OptionalGroup, parse_group};
+use super::OptionalGroup;
+use super::target::parse_group;
 
 #[derive(Debug, Subcommand)]
 pub enum Rename {

@@ -13,8 +13,8 @@ use std::path::Path;
 use serde_json::{Value, json};
 
 use crate::cli::ManifestsArgs;
+use crate::commands::crd_files;
 use crate::commands::error::{Error, Result};
-use crate::commands::given;
 use crate::error::quoted;
 use crate::import::documents::Documents;
 use crate::layout;
@@ -54,7 +54,7 @@ pub fn old(root: &Path, args: &ManifestsArgs) -> Result<Option<Earlier>> {
     if args.against_crds.is_empty() {
         return Ok(None);
     }
-    let found = given::crds(root, &args.against_crds)?;
+    let found = crd_files::crds(root, &args.against_crds)?;
     Ok(Some(Earlier::Given(found)))
 }
 

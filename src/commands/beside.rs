@@ -5,7 +5,7 @@ use crate::commands::create_api::error::ApiError;
 use crate::commands::create_webhook::error::WebhookError;
 use crate::commands::error::{Error, Result};
 use crate::layout::Place;
-use crate::names::{CRD_NAME_MAX, ControllerName, Group, Kind, WEBHOOK_NAME_MAX};
+use crate::names::{CRD_NAME_MAX, ControllerName, Domain, Group, Kind, WEBHOOK_NAME_MAX};
 use crate::project::{Admission, CoreType, Project, Resource};
 use crate::scaffold;
 
@@ -88,8 +88,8 @@ pub fn check_names(project: &Project, new: &Resource) -> Result<()> {
                 clash,
                 are_same: new.kind.lower() == other.kind.lower(),
                 is_new: project
-                    .api(other.group.as_ref(), &new.version, &other.kind)
-                    .is_none(),
+                    .versions_of(other)
+                    .all(|it| it.version != new.version),
             }
             .into());
         }
@@ -129,16 +129,14 @@ fn shared_name(a: &Kind, b: &Kind) -> Option<String> {
 /// Refuses a group that was typed after `option` with the domain, which kbr appends. A group that exists may be called so.
 pub fn check_typed_group(
     project: &Project,
+    domain: &Domain,
     option: &'static str,
     typed: Option<&Group>,
 ) -> Result<()> {
-    let domain = project.domain.as_str();
-    let Some(group) = typed else {
+    let domain = domain.as_str();
+    let Some(group) = typed.filter(|_| !project.apis().any(|api| api.has_group(typed))) else {
         return Ok(());
     };
-    if project.apis().any(|api| api.group.as_ref() == typed) {
-        return Ok(());
-    }
     match group.as_str().strip_suffix(domain) {
         // A domain of one word may be a word of groups too.
         Some(before) if domain.contains('.') && (before.is_empty() || before.ends_with('.')) => {

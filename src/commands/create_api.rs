@@ -4,17 +4,16 @@
 //! what exists. The files and lines that the command needs are in [`crate::scaffold`]. Pure.
 
 pub mod error;
-mod foreign;
 
-use crate::cli::ApiArgs;
+use crate::cli::{ApiArgs, TypeArgs};
 use crate::commands::beside::{
-    check_controller, check_group, check_names, check_typed_group, name_taken,
+    check_beside, check_controller, check_group, check_names, check_typed_group, name_taken,
 };
 use crate::commands::error::Result;
-use crate::commands::external::{self, Found};
-use crate::commands::typed::{group, kubernetes_own, plural};
+use crate::commands::external::error::ExternalError;
+use crate::commands::target::{Target, kubernetes_own, plural};
 use crate::commands::wanted::{Wanted, added};
-use crate::project::{Api, Image, Origin, Policies, Project, Resource};
+use crate::project::{Api, CoreType, Gvk, Image, Origin, Policies, Project, Resource};
 use crate::scaffold;
 use error::ApiError;
 
@@ -35,11 +34,8 @@ pub fn plan(
     crd: Option<&str>,
 ) -> Result<Wanted> {
     check_image(args, parts)?;
-    let found = external(&project, args, parts, crd)?;
-    let mut resource = match found.resource {
-        Some(external) => foreign::with_controller(&project, external, args, parts)?,
-        None => resource(&project, args, parts)?,
-    };
+    let target = Target::of(&project, &args.typed, &args.external, crd, args.force)?;
+    let mut resource = resource(&project, args, parts, target.resource)?;
     if let Some(image) = image(args) {
         if resource.is_cluster_scoped() {
             let kind = resource.kind.clone();
@@ -63,117 +59,136 @@ pub fn plan(
     if parts.resource {
         changes.push(scaffold::crdgen(&project));
     }
-    changes.extend(found.changes);
-    Ok(Wanted::of(project, changes, found.warnings))
-}
-
-/// The requested type, if it belongs to another operator.
-fn external(project: &Project, args: &ApiArgs, parts: Parts, crd: Option<&str>) -> Result<Found> {
-    if !args.external.is_given() && parts.resource {
-        return Ok(Found::default());
-    }
-    let typed = (group(&args.group), &args.version, &args.kind);
-    external::find(project, typed, &args.external, crd, args.force)
+    changes.extend(target.changes);
+    Ok(Wanted::of(project, changes, target.warnings))
 }
 
 /// Whether another version of the kind has a controller, which serves all versions.
 pub fn has_controller_elsewhere(project: &Project, args: &ApiArgs) -> bool {
-    let mut versions = versions(project, args);
-    versions.any(|api| api.version != args.version && !api.controllers.is_empty())
+    let mut versions = versions(project, &args.typed);
+    versions.any(|api| api.version != args.typed.version && !api.controllers.is_empty())
 }
 
 /// The versions in PROJECT of the requested kind.
-fn versions<'a>(project: &'a Project, args: &'a ApiArgs) -> impl Iterator<Item = &'a Resource> {
-    let group = group(&args.group);
-    let apis = project.apis();
-    apis.filter(move |api| api.kind == args.kind && api.has_group(group))
+fn versions<'a>(project: &'a Project, typed: &'a TypeArgs) -> impl Iterator<Item = &'a Resource> {
+    let group = project.group(typed.group());
+    let of_group = project
+        .apis()
+        .filter(move |api| api.own_group().as_ref() == Some(&group));
+    of_group.filter(move |api| api.kind == typed.kind)
 }
 
-/// The resource as it will be in PROJECT, or why it is refused.
-fn resource(project: &Project, args: &ApiArgs, parts: Parts) -> Result<Resource> {
+/// The resource as it will be in PROJECT, or why it is refused. `found` is the type that was typed, if it exists.
+fn resource(
+    project: &Project,
+    args: &ApiArgs,
+    parts: Parts,
+    found: Option<Resource>,
+) -> Result<Resource> {
+    if args.external.is_given() && parts.resource {
+        return Err(ExternalError::Resource.into());
+    }
     if !parts.resource && !parts.controller {
         return Err(nothing_wanted(args).into());
     }
     if let Some(name) = args.controller_name.clone().filter(|_| !parts.controller) {
         return Err(ApiError::ControllerNotWanted { name }.into());
     }
-    let existing = project.api(group(&args.group), &args.version, &args.kind);
-    if existing.is_none()
-        && !parts.resource
-        && versions(project, args).next().is_none()
-        && let Some(core) = foreign::core(project, args)?
-    {
-        return with_controller(project, core, args);
-    }
-    let new = own(project, args)?;
-    if existing.is_none() && !parts.resource {
-        let group = group(&args.group);
-        return Err(ApiError::UnknownType {
-            gvk: new.gvk(),
-            kubernetes_own: kubernetes_own(group, &args.version, &args.kind, |_| true),
+    let resource = match found {
+        Some(foreign) if !foreign.is_own() && !parts.resource => {
+            check_typed(args, &foreign)?;
+            if project.namespaced && foreign.is_cluster_scoped() {
+                let kind = foreign.kind;
+                return Err(ApiError::CoreScope { kind }.into());
+            }
+            check_beside(project, &foreign)?;
+            foreign
         }
-        .into());
+        found => own(project, args, parts, found.filter(Resource::is_own))?,
+    };
+    match parts.controller {
+        true => with_controller(project, resource, args),
+        false => Ok(resource),
     }
-    check_typed_group(project, "--group", new.group.as_ref())?;
-    check_group(project, &new)?;
-    let resource = match existing {
+}
+
+/// The requested type as one of the project's own: the `existing` one, or a new one.
+fn own(
+    project: &Project,
+    args: &ApiArgs,
+    parts: Parts,
+    existing: Option<Resource>,
+) -> Result<Resource> {
+    let typed = &args.typed;
+    let known = versions(project, typed).next();
+    if !parts.resource && existing.is_none() {
+        return Err(unknown_type(project, typed, known.is_none()).into());
+    }
+    if let Some(known) = known {
+        check_typed(args, known)?;
+    }
+    match existing {
         Some(it) if parts.resource && (!args.force || it.is_imported()) => {
-            let mut versions = versions(project, args);
             return Err(ApiError::ApiExists {
-                gvk: new.gvk(),
-                has_controller: versions.any(|api| !api.controllers.is_empty()),
+                gvk: it.gvk(),
+                has_controller: versions(project, typed).any(|api| !api.controllers.is_empty()),
                 is_imported: it.is_imported(),
             }
             .into());
         }
-        Some(existing) => existing.clone(),
-        None => new,
-    };
-    check_names(project, &resource)?;
-    if parts.controller {
-        with_controller(project, resource, args)
-    } else {
-        Ok(resource)
-    }
-}
-
-/// The requested type as a new type of the project's own.
-fn own(project: &Project, args: &ApiArgs) -> Result<Resource> {
-    let known = versions(project, args).next();
-    if let Some(known) = known {
-        check_typed(args, known, "PROJECT")?;
+        Some(existing) => return Ok(existing),
+        None => {}
     }
     let as_before = known.map(|api| !api.is_cluster_scoped());
     let is_namespaced = as_before.or(args.namespaced).unwrap_or(true);
     if project.namespaced && !is_namespaced {
-        let kind = args.kind.clone();
+        let kind = typed.kind.clone();
         return Err(ApiError::ClusterScope { kind }.into());
     }
     let mut api = Api::new(is_namespaced, known.is_none());
     // All versions of a kind share the roles.
     api.grouped_roles = known.and_then(|it| it.api()?.grouped_roles);
-    Ok(Resource {
-        origin: Origin::Own {
-            api,
-            domain: match known.map(|api| &api.origin) {
-                Some(Origin::Own { domain, .. }) => domain.clone(),
-                _ => project.domain.clone(),
-            },
-        },
+    let (group, domain) = project.group(typed.group());
+    check_typed_group(project, &domain, "--group", typed.group())?;
+    let new = Resource {
+        origin: Origin::Own { api, domain },
         controllers: Vec::new(),
-        group: match known {
-            Some(known) => known.group.clone(),
-            None => group(&args.group).cloned(),
-        },
-        kind: args.kind.clone(),
+        group,
+        kind: typed.kind.clone(),
         plural: match known {
             Some(known) => known.plural.clone(),
-            None => plural(args.plural.as_ref(), &args.kind)?,
+            None => plural(args.plural.as_ref(), &typed.kind)?,
         },
         policies: Policies::default(),
-        version: args.version.clone(),
+        version: typed.version.clone(),
         webhooks: None,
-    })
+    };
+    check_group(project, &new)?;
+    check_names(project, &new)?;
+    Ok(new)
+}
+
+/// Why no type can get only a controller: there is none that was typed.
+fn unknown_type(project: &Project, typed: &TypeArgs, is_new_kind: bool) -> ApiError {
+    let core = typed
+        .group()
+        .and_then(|group| CoreType::of_kind(group, &typed.kind));
+    if let Some(core) = core.filter(|_| is_new_kind) {
+        return ApiError::CoreVersion {
+            group: core.group_name(),
+            version: typed.version.clone(),
+            kind: typed.kind.clone(),
+            known: core.version,
+        };
+    }
+    ApiError::UnknownType {
+        gvk: Gvk {
+            group: project.qualified_group(typed.group()),
+            kind: typed.kind.clone(),
+            version: typed.version.clone(),
+        },
+        kubernetes_own: kubernetes_own(typed, |_| true),
+    }
 }
 
 /// The resource with the requested controller, or why it cannot have that controller.
@@ -243,18 +258,22 @@ fn nothing_wanted(args: &ApiArgs) -> ApiError {
     }
 }
 
-/// Refuses options that contradict what `place` says about the type.
-fn check_typed(args: &ApiArgs, known: &Resource, place: &'static str) -> Result<()> {
+/// Refuses options that contradict what is known about the type.
+fn check_typed(args: &ApiArgs, known: &Resource) -> Result<()> {
     let existing = !known.is_cluster_scoped();
     if args.namespaced.is_some_and(|typed| typed != existing) {
-        let kind = args.kind.clone();
+        let kind = known.kind.clone();
         return Err(ApiError::OtherScope { kind, existing }.into());
     }
     match &args.plural {
         Some(typed) if *typed != known.plural => Err(ApiError::OtherPlural {
-            kind: args.kind.to_string(),
+            kind: known.kind.to_string(),
             existing: known.plural.to_string(),
-            place,
+            place: match known.origin {
+                Origin::Own { .. } => "PROJECT",
+                Origin::Core(_) => "Kubernetes",
+                Origin::External(_) => "its CRD",
+            },
         }
         .into()),
         _ => Ok(()),

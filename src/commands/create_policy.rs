@@ -7,11 +7,9 @@ pub mod error;
 #[cfg(test)]
 mod tests;
 
-use crate::cli::PolicyArgs;
+use crate::cli::{PolicyArgs, TypeArgs};
 use crate::commands::error::{Error, Result};
-use crate::commands::external;
-use crate::commands::found::resource;
-use crate::commands::typed::group;
+use crate::commands::target::{Target, known};
 use crate::commands::wanted::{Wanted, added};
 use crate::project::{PolicyType, Project, Resource};
 use crate::scaffold;
@@ -25,16 +23,17 @@ pub fn plan(mut project: Project, args: &PolicyArgs, crd: Option<&str>) -> Resul
     if wanted.is_empty() {
         return Err(PolicyCommandError::NothingWanted.into());
     }
-    let typed = (group(&args.group), &args.version, &args.kind);
-    let found = external::find(&project, typed, &args.external, crd, args.force)?;
+    let target = Target::of(&project, &args.typed, &args.external, crd, args.force)?;
     let is_accepted = |meant: &Resource| {
-        let args = args.for_type(meant);
+        let typed = TypeArgs::of(meant);
+        let args = PolicyArgs {
+            typed,
+            ..args.clone()
+        };
         plan(project.clone(), &args, crd).is_ok()
     };
-    let mut resource = match found.resource {
-        Some(external) => external,
-        None => resource(&project, typed, false, is_accepted)?,
-    };
+    let found = target.resource;
+    let mut resource = known(&project, &args.typed, found, |_| true, is_accepted)?;
     let existing = wanted
         .iter()
         .filter(|it| resource.policies.has(**it) && !args.force);
@@ -55,8 +54,8 @@ pub fn plan(mut project: Project, args: &PolicyArgs, crd: Option<&str>) -> Resul
     if resource.core_type().is_some() {
         changes.push(scaffold::crdgen(&project));
     }
-    changes.extend(found.changes);
-    Ok(Wanted::of(project, changes, found.warnings))
+    changes.extend(target.changes);
+    Ok(Wanted::of(project, changes, target.warnings))
 }
 
 fn files(project: &Project, resource: &Resource, wanted: &[PolicyType]) -> Vec<scaffold::Part> {

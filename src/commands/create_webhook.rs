@@ -6,16 +6,14 @@
 pub mod error;
 mod hub;
 
-use crate::cli::WebhookArgs;
+use crate::cli::{TypeArgs, WebhookArgs};
 use crate::commands::beside::refused_admissions;
 use crate::commands::both::both;
 use crate::commands::error::{Error, Result};
-use crate::commands::external;
-use crate::commands::found::{create_api, resource};
-use crate::commands::typed::group;
+use crate::commands::target::{Target, create_api, known, named};
 use crate::commands::wanted::{Wanted, added};
 use crate::names::Version;
-use crate::project::{Admission, Gvk, Project, Resource, Webhooks};
+use crate::project::{Admission, CoreType, Gvk, Project, Resource, Webhooks};
 use crate::scaffold;
 use crate::tree::Tree;
 use error::WebhookError;
@@ -38,17 +36,20 @@ pub fn plan(
     if wanted.is_empty() && !args.conversion {
         return Err(WebhookError::NothingWanted.into());
     }
-    let typed = (group(&args.group), &args.version, &args.kind);
-    let found = external::find(&project, typed, &args.external, crd, args.force)?;
+    let target = Target::of(&project, &args.typed, &args.external, crd, args.force)?;
     let existing = project.clone();
     let is_accepted = |meant: &Resource| {
-        let args = args.for_type(meant);
+        let typed = TypeArgs::of(meant);
+        let args = WebhookArgs {
+            typed,
+            ..args.clone()
+        };
         plan(existing.clone(), &args, crd, tree).is_ok()
     };
-    let mut before = match found.resource {
-        Some(external) => external,
-        None => resource(&project, typed, true, is_accepted)?,
-    };
+    let is_suitable = |core: &CoreType| core.has_webhooks;
+    let found = target.resource;
+    let mut before = known(&project, &args.typed, found, is_suitable, is_accepted)?;
+    check_suitable(&before)?;
     let refused = match args.conversion {
         true => refused_conversions(&project, &before, args),
         false => Vec::new(),
@@ -57,7 +58,8 @@ pub fn plan(
     let old_hub = other.filter(|_| args.conversion && refused.is_empty());
     if let Some(old) = old_hub {
         project = hub::moved(&project, old, &before);
-        before = resource(&project, typed, true, is_accepted)?;
+        let moved = project.resources.iter().find(|it| it.gvk() == before.gvk());
+        before = moved.cloned().unwrap_or(before);
     }
     let after = Resource {
         webhooks: Some(webhooks(&before, args)),
@@ -87,12 +89,24 @@ pub fn plan(
         warnings.extend(files.warnings);
         conflicts = [files.conflicts, both.conflicts].concat();
     }
-    changes.extend(found.changes);
-    warnings.extend(found.warnings);
+    changes.extend(target.changes);
+    warnings.extend(target.warnings);
     Ok(Wanted {
         conflicts,
         ..Wanted::of(project, changes, warnings)
     })
+}
+
+/// Refuses a type of Kubernetes' own that can only have controllers.
+fn check_suitable(resource: &Resource) -> Result<()> {
+    match resource.core_type() {
+        Some(core) if !core.has_webhooks => Err(WebhookError::ControllersAlone {
+            gvk: resource.gvk(),
+            create: format!("kbr create api {} --resource=false", named(resource)),
+        }
+        .into()),
+        _ => Ok(()),
+    }
 }
 
 /// The hub of the kind, if it is another version.
@@ -171,14 +185,10 @@ fn refused_conversions(project: &Project, hub: &Resource, args: &WebhookArgs) ->
             errors.push(WebhookError::SpokeTwice { spoke });
         } else if spoke == hub.version {
             errors.push(WebhookError::SpokeIsHub { hub: spoke });
-        } else if project.api(hub.group.as_ref(), &spoke, &hub.kind).is_none() {
+        } else if project.versions_of(hub).all(|it| it.version != spoke) {
             errors.push(WebhookError::UnknownSpoke {
                 versions: possible_spokes(project, hub, &args.spoke),
-                create: create_api(
-                    project,
-                    (group(&args.group), &args.version, &args.kind),
-                    &spoke,
-                ),
+                create: create_api(project, &args.typed, &spoke),
                 gvk: Gvk {
                     version: spoke,
                     ..hub.gvk()

@@ -7,15 +7,15 @@ mod cluster;
 pub mod error;
 
 use crate::cli::{
-    DeleteApiArgs, DeleteArgs, DeleteControllerArgs, DeletePolicyArgs, DeleteWebhookArgs,
+    DeleteApiArgs, DeleteArgs, DeleteControllerArgs, DeletePolicyArgs, DeleteWebhookArgs, TypeArgs,
 };
 use crate::commands::error::{Error, Result};
 use crate::commands::storage;
-use crate::commands::typed::{group, named, nearest_first};
+use crate::commands::target::{distance, named};
 use crate::commands::unneeded::Unneeded;
 use crate::commands::wanted::{Wanted, generated, is_removed};
 use crate::layout;
-use crate::names::ControllerName;
+use crate::names::{ControllerName, Group};
 use crate::plan::Change;
 use crate::project::{Admission, CoreType, Gvk, Policies, PolicyType, Project, Resource, Webhooks};
 use crate::scaffold;
@@ -27,7 +27,7 @@ const WEBHOOK_MANIFESTS_LINE: &str = "- manifests.yaml";
 
 /// The project without that version of a type.
 pub fn api(project: Project, args: &DeleteApiArgs, tree: &Tree) -> Result<Wanted> {
-    let resource = resource(&project, &args.of)?;
+    let resource = resource(&project, &args.of.typed)?;
     Error::all(refused(&project, &resource, tree))?;
     let mut after = project.clone();
     after.resources.retain(|it| it.gvk() != resource.gvk());
@@ -43,7 +43,7 @@ pub fn api(project: Project, args: &DeleteApiArgs, tree: &Tree) -> Result<Wanted
 
 /// The project without those webhooks.
 pub fn webhook(project: Project, args: &DeleteWebhookArgs, tree: &Tree) -> Result<Wanted> {
-    let resource = resource(&project, &args.of)?;
+    let resource = resource(&project, &args.of.typed)?;
     Error::all(absent(&project, &resource, args))?;
     let mut webhooks = resource.webhooks();
     if args.defaulting {
@@ -75,7 +75,7 @@ pub fn webhook(project: Project, args: &DeleteWebhookArgs, tree: &Tree) -> Resul
 
 /// The project without those policies.
 pub fn policy(project: Project, args: &DeletePolicyArgs, tree: &Tree) -> Result<Wanted> {
-    let resource = resource(&project, &args.of)?;
+    let resource = resource(&project, &args.of.typed)?;
     let wanted = PolicyType::typed(args.mutating, args.validating);
     if wanted.is_empty() {
         let options = policies(resource.policies);
@@ -102,7 +102,7 @@ pub fn policy(project: Project, args: &DeletePolicyArgs, tree: &Tree) -> Result<
 
 /// The project without that controller.
 pub fn controller(project: Project, args: &DeleteControllerArgs, tree: &Tree) -> Result<Wanted> {
-    let resource = resource(&project, &args.of)?;
+    let resource = resource(&project, &args.of.typed)?;
     let name = &args.controller_name;
     if !resource.controllers.contains(name) {
         let of_kind = project
@@ -158,28 +158,21 @@ fn unneeded(
 }
 
 /// The requested resource, from PROJECT.
-fn resource(project: &Project, args: &DeleteArgs) -> Result<Resource> {
-    let typed = group(&args.group);
-    let core = typed.and_then(|group| CoreType::of_kind(group, &args.kind));
-    let is_core = |it: &&Resource| it.version == args.version && it.core_type() == core;
-    let mut others = project.resources.iter().filter(|_| core.is_some());
-    let found = project
-        .api(typed, &args.version, &args.kind)
-        .or_else(|| project.external(typed, &args.version, &args.kind))
-        .or_else(|| others.find(is_core));
-    if let Some(found) = found {
+fn resource(project: &Project, typed: &TypeArgs) -> Result<Resource> {
+    let (version, kind) = (&typed.version, &typed.kind);
+    if let Some(found) = project.find(typed.group(), version, kind) {
         return Ok(found.clone());
     }
-    let group = match typed {
-        Some(group) if core.is_some() => group.to_string(),
-        typed => project.qualified_group(typed),
+    let is_core = |group: &&Group| CoreType::of_kind(group, kind).is_some();
+    let group = match typed.group().filter(is_core) {
+        Some(group) => group.to_string(),
+        None => project.qualified_group(typed.group()),
     };
+    let mut existing: Vec<&Resource> = project.resources.iter().collect();
+    existing.sort_by_key(|it| distance(it, typed));
     Err(DeleteError::UnknownType {
-        gvk: format!("{group}/{} {}", args.version, args.kind),
-        existing: nearest_first(project.resources.iter(), (typed, &args.version, &args.kind))
-            .into_iter()
-            .map(named)
-            .collect(),
+        gvk: format!("{group}/{version} {kind}"),
+        existing: existing.into_iter().map(named).collect(),
     }
     .into())
 }

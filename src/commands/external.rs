@@ -10,11 +10,11 @@ use std::path::Path;
 
 use serde_json::Value;
 
-use crate::cli::ExternalArgs;
-use crate::commands::beside::check_beside;
+use crate::cli::{ExternalArgs, TypeArgs};
+use crate::commands::crd_files::missing;
 use crate::commands::create_api::error::ApiError;
 use crate::commands::error::{Error, Result};
-use crate::commands::given::missing;
+use crate::commands::target::Target;
 use crate::commands::wanted::create;
 use crate::import::documents;
 use crate::import::external::{self, Absent, ExternalCrd};
@@ -22,22 +22,10 @@ use crate::import::hints::Hints;
 use crate::import::types::{self, Imported};
 use crate::layout::Place;
 use crate::manifests::json::{list_of, text_of};
-use crate::names::{Group, Kind, Version};
-use crate::plan::Change;
 use crate::project::{External, Gvk, Origin, Policies, Project, Resource};
 use crate::tree::{self, Given};
 use crate::{scaffold, yaml};
 use error::ExternalError;
-
-/// The requested type, from PROJECT or as a new one.
-#[derive(Default)]
-pub struct Found {
-    /// `None` if it does not belong to another operator.
-    pub resource: Option<Resource>,
-    /// The files that its tests need.
-    pub changes: Vec<Change>,
-    pub warnings: Vec<String>,
-}
 
 /// The text of the CRD file, if one was given. Its path is relative to the folder that the command works in.
 pub fn read(root: &Path, args: &ExternalArgs) -> Result<Option<String>> {
@@ -53,41 +41,34 @@ pub fn read(root: &Path, args: &ExternalArgs) -> Result<Option<String>> {
     }
 }
 
-/// The requested type, if it belongs to another operator.
-pub fn find(
+/// The type that the `--external-api` options describe, with the files that tests need.
+pub fn target(
     project: &Project,
-    (group, version, kind): (Option<&Group>, &Version, &Kind),
+    typed: &TypeArgs,
     args: &ExternalArgs,
     crd: Option<&str>,
     force: bool,
-) -> Result<Found> {
-    let found = |resource: Option<&Resource>| Found {
-        resource: resource.cloned(),
-        ..Found::default()
-    };
-    if !args.is_given() {
-        return Ok(found(match project.api(group, version, kind) {
-            Some(_) => None,
-            None => project.external(group, version, kind),
-        }));
-    }
-    let Some(group) = group else {
-        return Err(ExternalError::NoGroup { kind: kind.clone() }.into());
+) -> Result<Target> {
+    let Some(group) = typed.group() else {
+        let kind = typed.kind.clone();
+        return Err(ExternalError::NoGroup { kind }.into());
     };
     let domain = args.external_api_domain.as_ref();
     let gvk = Gvk {
         group: domain.map_or(group.to_string(), |domain| format!("{group}.{domain}")),
-        kind: kind.clone(),
-        version: version.clone(),
+        kind: typed.kind.clone(),
+        version: typed.version.clone(),
     };
-    let mut others = project.resources.iter();
-    let existing = others.find(|other| other.gvk() == gvk);
+    let existing = project.resources.iter().find(|other| other.gvk() == gvk);
     if let Some(existing) = existing {
         check_same(existing, args)?;
     }
     let Some(text) = crd else {
         return match existing {
-            Some(_) => Ok(found(existing)),
+            Some(existing) => Ok(Target {
+                resource: Some(existing.clone()),
+                ..Target::default()
+            }),
             None => Err(ExternalError::NoCrd { gvk }.into()),
         };
     };
@@ -96,48 +77,35 @@ pub fn find(
         Some(_) => None,
         None => Some(make(&gvk, args, text)?),
     };
-    let new = new_resource(group, version, kind, args, &crd)?;
     if project.namespaced && crd.is_cluster_scoped {
-        return Err(ApiError::CoreScope { kind: kind.clone() }.into());
+        return Err(ApiError::CoreScope { kind: gvk.kind }.into());
     }
-    check_beside(project, &new)?;
-    let resource = existing.cloned().unwrap_or(new);
-    let mut found = with_files(project, resource, crd, force);
-    if let (Some((types, warnings)), Some(resource)) = (made, &found.resource) {
-        let [.., path] = Place::of(project, resource).external_types();
-        let types = scaffold::with_license(project, types);
-        found.changes.push(create(path, types, force));
-        found.warnings.extend(warnings);
-    }
-    Ok(found)
-}
-
-/// The type as PROJECT will list it, without anything that uses it.
-fn new_resource(
-    group: &Group,
-    version: &Version,
-    kind: &Kind,
-    args: &ExternalArgs,
-    crd: &ExternalCrd,
-) -> Result<Resource> {
-    Ok(Resource {
+    let new = Resource {
         origin: Origin::External(External {
-            domain: args.external_api_domain.clone(),
+            domain: domain.cloned(),
             path: args.external_api_path.clone(),
             module: args.external_api_module.clone(),
             is_cluster_scoped: crd.is_cluster_scoped,
         }),
         controllers: Vec::new(),
         group: Some(group.clone()),
-        kind: kind.clone(),
+        kind: gvk.kind,
         plural: crd
             .plural
             .parse()
             .map_err(Error::name("--external-api-crd"))?,
         policies: Policies::default(),
-        version: version.clone(),
+        version: gvk.version,
         webhooks: None,
-    })
+    };
+    let mut target = with_files(project, existing.cloned().unwrap_or(new), crd, force);
+    if let (Some((types, remarks)), Some(resource)) = (made, &target.resource) {
+        let [.., path] = Place::of(project, resource).external_types();
+        let types = scaffold::with_license(project, types);
+        target.changes.push(create(path, types, force));
+        target.warnings.extend(remarks);
+    }
+    Ok(target)
 }
 
 /// Refuses options that contradict what PROJECT says about the type.
@@ -225,28 +193,27 @@ fn make(gvk: &Gvk, args: &ExternalArgs, text: &str) -> Result<(String, Vec<Strin
 }
 
 /// The type, with its CRD and a sample object for the tests.
-fn with_files(project: &Project, resource: Resource, crd: ExternalCrd, force: bool) -> Found {
+fn with_files(project: &Project, resource: Resource, crd: ExternalCrd, force: bool) -> Target {
     let place = Place::of(project, &resource);
     let sample = format!(
         "# The tests create this object. kbr filled in what the schema requires.\n{}",
         yaml::write(&crd.sample.object)
     );
-    let changes = vec![
-        create(place.external_crd(), crd.text, force),
-        create(place.sample(), sample, force),
-    ];
-    let mut warnings = Vec::new();
-    if !crd.sample.guessed.is_empty() {
-        warnings.push(format!(
-            "the CRD has patterns or rules for `{}`: put values that it allows into `{}`, which the tests create",
-            crd.sample.guessed.join("`, `"),
-            place.sample()
-        ));
-    }
-    Found {
+    let guessed = crd.sample.guessed.join("`, `");
+    let warning = format!(
+        "the CRD has patterns or rules for `{guessed}`: put values that it allows into `{}`, which the tests create",
+        place.sample()
+    );
+    Target {
+        changes: vec![
+            create(place.external_crd(), crd.text, force),
+            create(place.sample(), sample, force),
+        ],
+        warnings: (!guessed.is_empty())
+            .then_some(warning)
+            .into_iter()
+            .collect(),
         resource: Some(resource),
-        changes,
-        warnings,
     }
 }
 

@@ -10,7 +10,7 @@ use crate::cli::ImportCrdArgs;
 use crate::commands::beside::{check_group, check_names};
 use crate::commands::create_api::error::ApiError;
 use crate::commands::error::{Error, Result};
-use crate::commands::typed::halves;
+use crate::commands::target::halves;
 use crate::commands::wanted::{Wanted, added, create};
 use crate::import::documents::{CrdDocument, Documents};
 use crate::import::hints::Hints;

@@ -20,7 +20,7 @@ use crate::commands::moves;
 use crate::commands::moves::Format;
 use crate::commands::renamed::{Renamed, changed};
 use crate::commands::storage;
-use crate::commands::typed::misspelt;
+use crate::commands::target::misspelt;
 use crate::commands::wanted::{Wanted, generated};
 use crate::commands::words::{Words, webhook_names};
 use crate::names::{Group, Kind};

@@ -9,7 +9,7 @@ use serde_yaml::Value;
 
 use crate::commands::error::{Error, Result};
 use crate::commands::manifests::error::ManifestsError;
-use crate::commands::typed::named;
+use crate::commands::target::named;
 use crate::layout;
 use crate::manifests::migration::Migration;
 use crate::names::Version;

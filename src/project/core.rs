@@ -54,19 +54,19 @@ impl CoreType {
     /// All types of the typed group in that version.
     pub fn of_version(typed: &Group, version: &Version) -> impl Iterator<Item = &'static Self> {
         ALL.iter()
-            .filter(|t| t.is_meant_by(typed) && t.version == version.as_str())
+            .filter(|t| t.is_meant_by(typed.as_str()) && t.version == version.as_str())
     }
 
     /// The type of that kind in the typed group.
     pub fn of_kind(typed: &Group, kind: &Kind) -> Option<&'static Self> {
-        Self::all_of_kind(kind).find(|t| t.is_meant_by(typed))
+        Self::all_of_kind(kind).find(|t| t.is_meant_by(typed.as_str()))
     }
 
     /// Whether the typed group means this one: kubebuilder's users type `networking` for
     /// `networking.k8s.io`.
-    fn is_meant_by(&self, typed: &Group) -> bool {
+    pub fn is_meant_by(&self, typed: &str) -> bool {
         let name = self.group_name();
-        name == typed.as_str() || name.strip_suffix(".k8s.io") == Some(typed.as_str())
+        name == typed || name.strip_suffix(".k8s.io") == Some(typed)
     }
 
     /// The types of that kind in any group.

@@ -182,10 +182,21 @@ impl Resource {
         self.api().is_some()
     }
 
-    /// Whether its group was typed: as in PROJECT or, if the type was imported, as a whole.
+    /// Whether its group was typed: as in PROJECT, or as a whole, or a group of Kubernetes without `.k8s.io`.
     pub fn has_group(&self, typed: Option<&Group>) -> bool {
-        let is_whole = |group: &Group| group.as_str() == self.qualified_group();
-        self.group.as_ref() == typed || self.is_imported() && typed.is_some_and(is_whole)
+        let is_other_spelling = |group: &Group| match &self.origin {
+            Origin::Core(core) => core.is_meant_by(group.as_str()),
+            Origin::Own { .. } | Origin::External(_) => group.as_str() == self.qualified_group(),
+        };
+        self.group.as_ref() == typed || typed.is_some_and(is_other_spelling)
+    }
+
+    /// The group and the domain of a type of the project's own.
+    pub fn own_group(&self) -> Option<(Option<Group>, Domain)> {
+        match &self.origin {
+            Origin::Own { domain, .. } => Some((self.group.clone(), domain.clone())),
+            Origin::Core(_) | Origin::External(_) => None,
+        }
     }
 
     /// Whether the type was imported from a CRD.
@@ -292,13 +303,10 @@ impl Resource {
         self.qualified_group() == other.qualified_group()
     }
 
-    /// Checks that it is valid in a project with that domain.
-    pub(super) fn check(&self, project_domain: &Domain) -> Result<(), String> {
+    /// Checks what depends on no other resource.
+    pub(super) fn check(&self) -> Result<(), String> {
         let gvk = self.gvk();
         match &self.origin {
-            Origin::Own { api, domain } if !api.imported && domain != project_domain => Err(
-                format!("`{gvk}` is not of the project's domain `{project_domain}`"),
-            ),
             Origin::Own { api, .. } if api.crd_version != "v1" => {
                 Err(format!("`crdVersion` of `{gvk}` must be `v1`"))
             }

@@ -274,7 +274,8 @@ pub fn webhook_name(project: &Project, resource: &Resource, admission: Admission
 
 /// The fields of the spec that kbr has scaffolded for this version of a kind.
 fn spec_fields(project: &Project, resource: &Resource) -> &'static str {
-    let api = project.api(resource.group.as_ref(), &resource.version, &resource.kind);
+    let mut versions = project.versions_of(resource);
+    let api = versions.find(|api| api.version == resource.version);
     match api.and_then(Resource::image) {
         Some(_) => "size, image",
         // Clippy disallows a variable named `foo`.

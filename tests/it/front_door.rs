@@ -349,7 +349,7 @@ fn each_error_has_the_word_that_was_meant() {
         ),
         (
             "create webhook --version v1 --kind Captain --defaulting --group ",
-            "crew.example.com",
+            "crw",
             "crew",
         ),
         (

@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::commands::both::{Carrier, Texts};
 use crate::commands::error::Result;
-use crate::commands::typed::named;
+use crate::commands::target::named;
 use crate::commands::unneeded::Unneeded;
 use crate::commands::words::{Words, has_word, webhook_names};
 use crate::evolve::{Rerendered, with_line_ends_of};

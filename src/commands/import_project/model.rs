@@ -6,7 +6,7 @@ use std::str::FromStr;
 use crate::commands::beside::{check_beside, check_controller, check_group, check_names};
 use crate::commands::create_api::error::ApiError;
 use crate::commands::error::{Error, Result};
-use crate::commands::typed::halves;
+use crate::commands::target::halves;
 use crate::import::go::GoProject;
 use crate::import::go::error::GoError;
 use crate::import::go::project_file::GoResource;

@@ -1,33 +1,37 @@
 //! Renames an API group with all of its kinds. Pure.
 
 use super::{Requested, cannot_be, cluster, refused, unknown};
-use crate::cli::RenameGroupArgs;
+use crate::cli::{OptionalGroup, RenameGroupArgs};
 use crate::commands::beside;
 use crate::commands::error::{Error, Result};
 use crate::commands::rename::error::RenameError;
 use crate::commands::renamed::changed;
-use crate::commands::typed::group;
 use crate::commands::words::Words;
 use crate::names::Group;
 use crate::project::{Project, Resource};
 
 /// The project with the group under its new name.
 pub fn requested(project: &Project, args: &RenameGroupArgs) -> Result<Requested> {
-    let typed = group(&args.group);
-    let old: Vec<&Resource> = resources(project, typed)?;
+    let typed = OptionalGroup::of(args.group.as_ref());
+    let (group, domain) = project.group(typed);
+    let from = project.qualified_group(typed);
+    let old: Vec<&Resource> = resources(project, typed, &from)?;
     let to = args.to.0.as_ref();
-    let [from, into] = [typed, to].map(|group| project.qualified_group(group));
-    if typed == to {
+    if group.as_ref() == to {
         return Err(RenameError::SameName { name: from }.into());
     }
-    if project.apis().any(|it| it.group.as_ref() == to) {
-        return Err(RenameError::Taken { name: into }.into());
-    }
-    beside::check_typed_group(project, "--to", to)?;
+    beside::check_typed_group(project, &domain, "--to", to)?;
     let mut after = project.clone();
     let own = after.resources.iter_mut().filter(|it| it.is_own());
-    for resource in own.filter(|it| it.group.as_ref() == typed) {
+    for resource in own.filter(|it| it.qualified_group() == from) {
         resource.group = to.cloned();
+    }
+    let into = match to {
+        Some(to) => format!("{to}.{domain}"),
+        None => domain.to_string(),
+    };
+    if project.apis().any(|it| it.qualified_group() == into) {
+        return Err(RenameError::Taken { name: into }.into());
     }
     let groups = changed(project, &after).map(|(_, new)| beside::check_group(&after, new));
     let errors: Vec<Error> = groups.filter_map(Result::err).collect();
@@ -35,7 +39,7 @@ pub fn requested(project: &Project, args: &RenameGroupArgs) -> Result<Requested>
     refused(project, &after, &after)?;
     let warnings = cluster::of_group(&old, &into);
     let words = Words {
-        left: left(&old, typed, &from),
+        left: left(&old, group.as_ref(), &from),
         group: [from, into],
         ..Words::default()
     };
@@ -43,8 +47,12 @@ pub fn requested(project: &Project, args: &RenameGroupArgs) -> Result<Requested>
 }
 
 /// All resources of the requested group.
-fn resources<'a>(project: &'a Project, typed: Option<&Group>) -> Result<Vec<&'a Resource>> {
-    let is_meant = |it: &&Resource| it.group.as_ref() == typed;
+fn resources<'a>(
+    project: &'a Project,
+    typed: Option<&Group>,
+    group: &str,
+) -> Result<Vec<&'a Resource>> {
+    let is_meant = |it: &&Resource| it.qualified_group() == group;
     let own: Vec<&Resource> = project.apis().filter(is_meant).collect();
     if !own.is_empty() {
         return Ok(own);

@@ -1,10 +1,10 @@
 //! Renames a kind in all of its versions. Pure.
 
 use super::{Requested, cluster, refused, unknown};
-use crate::cli::RenameKindArgs;
+use crate::cli::{OptionalGroup, RenameKindArgs};
 use crate::commands::error::{Error, Result};
 use crate::commands::rename::error::RenameError;
-use crate::commands::typed::{group, plural};
+use crate::commands::target::plural;
 use crate::commands::words::Words;
 use crate::names::{ControllerName, Kind, Plural};
 use crate::project::{CoreType, Project, Resource};
@@ -29,10 +29,10 @@ pub fn requested(project: &Project, args: &RenameKindArgs) -> Result<Requested> 
 
 /// One version of the requested kind.
 fn kind<'a>(project: &'a Project, args: &RenameKindArgs) -> Result<&'a Resource> {
-    let typed = group(&args.group);
+    let typed = OptionalGroup::of(args.group.as_ref());
+    let group = project.qualified_group(typed);
     let mut own = project.apis().filter(|api| api.kind == args.kind);
-    let found = own.find(|api| api.group.as_ref() == typed);
-    let Some(old) = found else {
+    let Some(old) = own.find(|api| api.qualified_group() == group) else {
         let is_external = |it: &Resource| it.kind == args.kind && it.external().is_some();
         let is_foreign = typed.is_some_and(|group| CoreType::of_kind(group, &args.kind).is_some())
             || project.resources.iter().any(is_external);

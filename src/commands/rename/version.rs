@@ -1,21 +1,21 @@
 //! Renames a version of one kind, or of all kinds of a group that have it. Pure.
 
 use super::{Requested, cluster, refused, unknown};
-use crate::cli::RenameVersionArgs;
+use crate::cli::{OptionalGroup, RenameVersionArgs};
 use crate::commands::error::{Error, Result};
 use crate::commands::rename::error::RenameError;
 use crate::commands::renamed::changed;
-use crate::commands::typed::{group, named};
+use crate::commands::target::named;
 use crate::commands::words::Words;
 use crate::project::{CoreType, Project, Resource};
 
 /// The project with the version under its new name.
 pub fn requested(project: &Project, args: &RenameVersionArgs) -> Result<Requested> {
     let old = resources(project, args)?;
-    let after = renamed(project, args);
+    let group = old[0].qualified_group();
+    let after = renamed(project, &group, args);
     check(project, &after)?;
     refused(project, &after, &after)?;
-    let group = old[0].qualified_group();
     let stays = project
         .apis()
         .any(|it| it.version == args.version && it.is_in_group_of(old[0]) && !old.contains(&it));
@@ -36,15 +36,16 @@ pub fn requested(project: &Project, args: &RenameVersionArgs) -> Result<Requeste
 }
 
 /// Whether the requested kinds include this resource.
-fn is_meant(resource: &Resource, args: &RenameVersionArgs) -> bool {
+fn is_meant(resource: &Resource, group: &str, args: &RenameVersionArgs) -> bool {
     resource.is_own()
-        && resource.group.as_ref() == group(&args.group)
+        && resource.qualified_group() == group
         && args.kind.as_ref().is_none_or(|kind| resource.kind == *kind)
 }
 
 /// The resources to rename.
 fn resources<'a>(project: &'a Project, args: &RenameVersionArgs) -> Result<Vec<&'a Resource>> {
-    let own = project.apis().filter(|it| is_meant(it, args));
+    let group = project.qualified_group(OptionalGroup::of(args.group.as_ref()));
+    let own = project.apis().filter(|it| is_meant(it, &group, args));
     let found: Vec<&Resource> = own.filter(|it| it.version == args.version).collect();
     if found.is_empty() {
         return Err(unknown_version(project, args));
@@ -58,7 +59,8 @@ fn resources<'a>(project: &'a Project, args: &RenameVersionArgs) -> Result<Vec<&
 
 /// Why there is nothing to rename.
 fn unknown_version(project: &Project, args: &RenameVersionArgs) -> Error {
-    let (typed, kind) = (group(&args.group), args.kind.as_ref());
+    let typed = OptionalGroup::of(args.group.as_ref());
+    let kind = args.kind.as_ref();
     let mut others = project.resources.iter().filter(|it| !it.is_own());
     let is_of_others = typed.is_some_and(|group| match kind {
         Some(kind) => CoreType::of_kind(group, kind).is_some(),
@@ -70,9 +72,10 @@ fn unknown_version(project: &Project, args: &RenameVersionArgs) -> Error {
 }
 
 /// The project with the version under its new name, and its resources in the same order.
-fn renamed(project: &Project, args: &RenameVersionArgs) -> Project {
+fn renamed(project: &Project, group: &str, args: &RenameVersionArgs) -> Project {
     let mut after = project.clone();
-    for resource in after.resources.iter_mut().filter(|it| is_meant(it, args)) {
+    let resources = after.resources.iter_mut();
+    for resource in resources.filter(|it| is_meant(it, group, args)) {
         if resource.version == args.version {
             resource.version = args.to.clone();
         }

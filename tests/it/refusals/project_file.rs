@@ -271,11 +271,6 @@ fn an_inconsistent_project_file() {
         "crdVersion: v1beta1\n",
         &format!("`crdVersion` of {gvk} must be `v1`"),
     );
-    refuse(
-        "  domain: example.com\n  kind",
-        "  domain: example.org\n  kind",
-        "`example.org/v1alpha1 Foo` is not of the project's domain `example.com`",
-    );
     let without_api = good.replace(
         "- api:\n    crdVersion: v1\n    namespaced: true\n    storage: true\n  controller",
         "- controller",
