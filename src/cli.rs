@@ -22,7 +22,7 @@ use std::path::PathBuf;
 
 use clap::{ArgAction, Args, Parser, Subcommand, ValueEnum};
 
-use crate::names::{ControllerName, Domain, Owner, Plural, ProjectName, TypedRepo};
+use crate::names::{ControllerName, Domain, GroupModule, Owner, Plural, ProjectName, TypedRepo};
 use crate::project::{Certificates, License};
 
 pub use admission::{PolicyArgs, WebhookArgs};
@@ -35,7 +35,7 @@ pub use external::ExternalArgs;
 pub use image::ImageArgs;
 pub use import::{Import, ImportCrdArgs, ImportProjectArgs};
 pub use packages::{BundleArgs, ChartArgs};
-pub use parse::directory;
+pub use parse::{Known, directory};
 pub use rename::{Rename, RenameGroupArgs, RenameKindArgs, RenameVersionArgs};
 pub use target::{OptionalGroup, TypeArgs};
 
@@ -264,6 +264,10 @@ pub struct InitArgs {
 pub struct ApiArgs {
     #[command(flatten)]
     pub typed: TypeArgs,
+
+    /// Rust module of the API group, if another group has the same one [default: the group]
+    #[arg(long, value_name = "NAME")]
+    pub group_module: Option<GroupModule>,
 
     /// Resource name in the plural [default: the plural of the kind]
     #[arg(long, value_name = "PLURAL")]

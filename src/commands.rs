@@ -48,7 +48,7 @@ use std::path::Path;
 
 use crate::cli::{
     ApiArgs, BundleArgs, Cli, Color, Command, Create, Delete, EditArgs, Import, ImportProjectArgs,
-    InitArgs, ManifestsArgs, Mode, UpdateArgs,
+    InitArgs, Known, ManifestsArgs, Mode, UpdateArgs,
 };
 use crate::commands::error::{Error, Result};
 use crate::commands::folder::error::FolderError;
@@ -106,8 +106,9 @@ pub fn run(cli: Cli, report: &Report) -> Result<()> {
         }),
         Command::Update(args) => update(&args, &run),
         Command::Import(Import::Crd(args)) => change(&run, |project, _| {
-            let documents = crd_files::crds(root, &args.paths)?;
-            import_crd::plan(project.clone(), &args, &documents)
+            let documents = crd_files::crds(root, &args.paths, &args.except);
+            let documents = documents.map_err(import_crd::with_except)?;
+            import_crd::plan(project.clone(), &args, documents)
         }),
         Command::Manifests(args) => manifests(&args, cli.color, &run),
         Command::Docs(_) => docs(cli.color, &run),
@@ -135,12 +136,19 @@ pub fn run(cli: Cli, report: &Report) -> Result<()> {
     }
 }
 
-/// The kinds of the project in a folder; none if there is no project that can be read.
-pub fn kinds(root: &Path) -> Vec<String> {
-    let text = fs::read_to_string(root.join(PROJECT_FILE)).unwrap_or_default();
-    let project = Project::parse(&text);
-    let kinds = project.map(|it| it.resources.into_iter().map(|it| it.kind.to_string()));
-    kinds.into_iter().flatten().collect()
+/// The names in the PROJECT of a folder; none if there is no project that can be read.
+pub fn known(root: &Path) -> Known {
+    known_in(&fs::read_to_string(root.join(PROJECT_FILE)).unwrap_or_default())
+}
+
+/// The names in the text of a PROJECT; none if it cannot be read.
+fn known_in(text: &str) -> Known {
+    let resources = Project::parse(text).map(|project| project.resources);
+    let resources = resources.unwrap_or_default();
+    Known {
+        kinds: resources.iter().map(|it| it.kind.to_string()).collect(),
+        versions: resources.iter().map(|it| it.version.to_string()).collect(),
+    }
 }
 
 /// Changes the project as `plan` says, and its dependencies if the types of other operators need others.
@@ -265,7 +273,7 @@ fn import_project(args: &ImportProjectArgs, directory: Option<&Path>, run: &Run)
     let dir = from.display().to_string();
     let bases = layout::CRD_BASES.trim_end_matches('/');
     let documents = match from.join(bases).is_dir() {
-        true => crd_files::crds(&from, &[bases.to_owned()]),
+        true => crd_files::crds(&from, &[bases.to_owned()], &[]),
         false => Ok(Documents::default()),
     };
     let seen = seen_from(root, &from);

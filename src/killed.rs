@@ -14,7 +14,7 @@ use std::path::Path;
 use tempfile::TempDir;
 
 use crate::apply::RECORD;
-use crate::cli::Cli;
+use crate::cli::{Cli, Known};
 use crate::commands;
 use crate::commands::error::Result;
 use crate::commands::external::tests::CRDS;
@@ -49,7 +49,7 @@ fn run(folder: &Path, line: &str) -> (Report, Result<()>) {
     let words: Vec<OsString> = before
         .chain(line.split_whitespace().map(Into::into))
         .collect();
-    let cli = Cli::of(&words, &[]).expect("a line that can be parsed");
+    let cli = Cli::of(&words, &Known::default()).expect("a line that can be parsed");
     let report = Report::new(&cli);
     let done = commands::run(cli, &report);
     (report, done)

@@ -126,9 +126,11 @@ names! {
     Domain => rules::domain, near::subdomain;
     /// Part of an API group before the domain: a DNS-1123 subdomain such as `batch`.
     Group => rules::group, near::subdomain;
-    /// API version in the form of the Kubernetes API conventions: `v1`, `v1beta2`, `v2alpha1`.
+    /// Rust module of an API group: an identifier such as `crew_sea` that becomes a DNS label with `-` for `_`.
+    GroupModule => rules::group_module, near::group_module;
+    /// API version: a DNS-1035 label such as `v1beta2`.
     Version => rules::version, near::version;
-    /// Kind of an API type: upper camel case, and not taken in the emitted Rust code.
+    /// Kind of an API type, such as `CronJob`, whose name in upper camel case is not taken in the emitted Rust code.
     Kind => rules::kind, near::kind;
     /// Resource name in the plural, as in URLs: a DNS-1035 label such as `cronjobs`.
     Plural => rules::plural, near::plural;
@@ -195,6 +197,26 @@ impl ProjectName {
     }
 }
 
+/// A group and its module, as typed: `crew.sea.org=crew_sea`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TypedModule {
+    pub group: Group,
+    pub module: GroupModule,
+}
+
+impl FromStr for TypedModule {
+    type Err = NameError;
+
+    fn from_str(text: &str) -> Result<Self, NameError> {
+        let (group, module) = text.split_once('=').ok_or_else(|| NameError {
+            reason: format!("`{text}` is not a group and its module"),
+            remedy: "type them with `=` between them, such as `crew.sea.org=crew_sea`".to_owned(),
+        })?;
+        let (group, module) = (group.parse()?, module.parse()?);
+        Ok(Self { group, module })
+    }
+}
+
 impl CrateSpec {
     /// The crate's name in the registry.
     pub fn name(&self) -> &str {
@@ -203,27 +225,59 @@ impl CrateSpec {
 }
 
 impl Kind {
-    /// Parses a kind. A word that is no kind, but means one of these, is refused with that kind.
-    pub fn among(text: &str, known: &[String]) -> Result<Self, NameError> {
+    /// Parses a kind that was typed: in upper camel case, or one of those that are known. A word that is neither, but
+    /// means one of them, is refused with that kind.
+    pub fn typed(text: &str, known: &[String]) -> Result<Self, NameError> {
+        if known.iter().any(|kind| kind == text) {
+            return text.parse();
+        }
         let simple = |text: &str| text.to_lowercase().replace(['-', '_', '.', ' '], "");
         let typed = simple(text);
         let is_meant = |kind: &&String| {
             let kind = simple(kind);
             kind == typed || pluralize(&kind) == typed
         };
-        text.parse().map_err(|refused: NameError| {
-            let meant = known.iter().find(is_meant);
-            match meant {
-                Some(kind) => refused.or_meant(kind, true),
-                None => refused,
-            }
+        let new = checked(text.to_owned(), rules::new_kind, near::kind).map(Self);
+        new.map_err(|refused| match known.iter().find(is_meant) {
+            Some(kind) => refused.or_meant(kind, true),
+            None => refused,
         })
+    }
+
+    /// Name of its type in Rust, in upper camel case.
+    pub fn type_name(&self) -> String {
+        type_name(&self.0)
     }
 
     /// The kind in lower case: singular resource name, file and module stem.
     pub fn lower(&self) -> String {
         self.0.to_ascii_lowercase()
     }
+}
+
+/// Name of the Rust type of a kind.
+pub fn type_name(kind: &str) -> String {
+    near::kind(kind)
+}
+
+impl Version {
+    /// Parses a version that was typed: in the form of the Kubernetes API conventions, or one of those that are known.
+    pub fn typed(text: &str, known: &[String]) -> Result<Self, NameError> {
+        if known.iter().any(|version| version == text) {
+            return text.parse();
+        }
+        checked(text.to_owned(), rules::new_version, near::version).map(Self)
+    }
+
+    /// Name of its Rust module.
+    pub fn module(&self) -> String {
+        version_module(&self.0)
+    }
+}
+
+/// Name of the Rust module of an API version.
+pub fn version_module(version: &str) -> String {
+    group_module(version, "")
 }
 
 #[cfg(test)]
@@ -268,24 +322,64 @@ mod tests {
 
     #[test]
     fn versions_have_the_form_of_the_api_conventions() {
-        each::<Version>(&["v1", "v12", "v1alpha1", "v2beta3"], true);
-        each::<Version>(
-            &[
-                "", "1", "v", "v0", "v01", "v1.2", "v-1", "v1gamma1", "v1alpha", "v1alpha0", "V1",
-                "foo",
-            ],
-            false,
-        );
-        each::<Version>(&["v1beta", "v1alpha1beta1", "v99999999999999"], false);
+        let conventional = ["v1", "v12", "v1alpha1", "v2beta3"];
+        let others = [
+            "v",
+            "v0",
+            "v01",
+            "v-1",
+            "v1gamma1",
+            "v1alpha",
+            "v1alpha0",
+            "foo",
+            "v1beta",
+            "v1alpha1beta1",
+            "v99999999999999",
+            "match",
+        ];
+        each::<Version>(&conventional, true);
+        each::<Version>(&others, true);
+        each::<Version>(&["", "1", "v1.2", "V1", "v1-", "v1_a"], false);
+        for name in conventional {
+            assert!(Version::typed(name, &[]).is_ok(), "{name}");
+        }
+        for name in others {
+            assert!(Version::typed(name, &[]).is_err(), "{name}");
+            assert!(Version::typed(name, &[name.to_owned()]).is_ok(), "{name}");
+        }
+    }
+
+    #[test]
+    fn a_version_is_a_module_of_rust() {
+        let mut modules = std::collections::BTreeSet::new();
+        for version in ["v1", "match", "foo1", "lib", "external", "std", "a-b"] {
+            let version: Version = version.parse().expect("a version");
+            let module = version.module();
+            let file: syn::File = syn::parse_str(&format!("mod {module};")).expect(&module);
+            assert_eq!(file.items.len(), 1);
+            assert!(modules.insert(module));
+        }
+        assert!(!modules.contains("lib") && !modules.contains("external"));
     }
 
     #[test]
     fn kinds_are_upper_camel_case_and_not_taken() {
-        each::<Kind>(&["CronJob", "HTTPProxy", "Redis", "A", "Foo2"], true);
+        for (kind, type_name) in [
+            ("CronJob", "CronJob"),
+            ("HTTPProxy", "HTTPProxy"),
+            ("A", "A"),
+            ("Foo2", "Foo2"),
+            ("postgresql", "Postgresql"),
+            ("postgresThing", "PostgresThing"),
+        ] {
+            let parsed: Kind = kind.parse().expect(kind);
+            assert_eq!(parsed.type_name(), type_name);
+            let is_new = kind == type_name;
+            assert_eq!(Kind::typed(kind, &[]).is_ok(), is_new, "{kind}");
+            assert!(Kind::typed(kind, &[kind.to_owned()]).is_ok(), "{kind}");
+        }
         each::<Kind>(
-            &[
-                "", "cronJob", "Cron-Job", "Cron_Job", "2Foo", "Föö", "Foo Bar",
-            ],
+            &["", "Cron-Job", "Cron_Job", "2Foo", "Föö", "Foo Bar", "box"],
             false,
         );
         each::<Kind>(

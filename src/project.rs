@@ -278,6 +278,12 @@ impl Project {
                     "{both} are in two groups, which needs `multigroup: true`"
                 ));
             }
+            if are_own
+                && resource.is_in_group_of(other)
+                && resource.group_name() != other.group_name()
+            {
+                return Err(format!("{both} must have the same `groupModule`"));
+            }
             if self.groups_clash(resource, other) {
                 return Err(format!("the groups of {both} would be one Rust module"));
             }

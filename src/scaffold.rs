@@ -273,6 +273,8 @@ fn context(project: &Project, resource: &Resource) -> ResourceContext {
     let port = image.and_then(|it| it.port);
     let user = image.and_then(|it| it.run_as_user);
     ResourceContext {
+        api_kind: resource.kind.to_string(),
+        api_version: resource.version.to_string(),
         cluster: resource.is_cluster_scoped(),
         command: command.collect::<Vec<_>>().join("\n"),
         core: core.is_some(),
@@ -285,10 +287,11 @@ fn context(project: &Project, resource: &Resource) -> ResourceContext {
         },
         group_module: place.rust_prefix(),
         has_command: !words.is_empty(),
+        has_root: resource.kind.type_name() != resource.kind.as_str(),
         has_port: port.is_some(),
         has_user: user.is_some(),
         image: image.map(|it| it.image.to_string()).unwrap_or_default(),
-        kind: resource.kind.to_string(),
+        kind: resource.kind.type_name(),
         kind_lower: resource.kind.lower(),
         namespaced: project.namespaced,
         own: resource.is_own(),
@@ -301,7 +304,7 @@ fn context(project: &Project, resource: &Resource) -> ResourceContext {
         sample_name: place.sample_name(),
         type_path: resource.foreign_path().unwrap_or_default(),
         user: user.map(|user| user.to_string()).unwrap_or_default(),
-        version: resource.version.to_string(),
+        version: resource.version.module(),
     }
 }
 
@@ -327,8 +330,12 @@ pub fn crdgen(project: &Project) -> Change {
     let mut types: Vec<CrdgenType> = project
         .apis()
         .map(|api| CrdgenType {
-            kind: api.kind.to_string(),
-            module: format!("{}{}", Place::of(project, api).rust_prefix(), api.version),
+            kind: api.kind.type_name(),
+            module: format!(
+                "{}{}",
+                Place::of(project, api).rust_prefix(),
+                api.version.module()
+            ),
         })
         .collect();
     let with_policies = project

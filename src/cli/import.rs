@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
 
-use crate::names::{Owner, ProjectName};
+use crate::names::{Owner, ProjectName, TypedModule};
 use crate::project::License;
 
 #[derive(Debug, Subcommand)]
@@ -24,6 +24,10 @@ pub struct ImportCrdArgs {
     /// Leave out the CRD of this name, such as foos.example.com; may be repeated
     #[arg(long, value_name = "NAME")]
     pub except: Vec<String>,
+
+    /// Rust module of an API group, if another group has the same one, such as crew.sea.org=crew_sea; may be repeated
+    #[arg(long, value_name = "GROUP=NAME")]
+    pub group_module: Vec<TypedModule>,
 
     /// Write the types of a kind again that the project already has
     #[arg(long)]

@@ -1,5 +1,6 @@
 //! Parses the command line into a [`Cli`], with checks that clap cannot make itself.
 
+use std::any::TypeId;
 use std::ffi::OsString;
 use std::path::PathBuf;
 
@@ -7,7 +8,7 @@ use clap::error::ErrorKind;
 use clap::{CommandFactory, FromArgMatches};
 
 use crate::error::join;
-use crate::names::Kind;
+use crate::names::{Kind, NameError, Version};
 
 use super::{
     BundleArgs, ChartArgs, Cli, Command, DocsArgs, ManifestsArgs, Mode, Output, PLANNING,
@@ -17,13 +18,28 @@ use super::{
 /// The global options of commands that plan changes.
 const OF_PLANS: [&str; 4] = ["dry_run", "diff", "verbose", "output"];
 
+/// The names in PROJECT, which need not follow the conventions for new ones.
+#[derive(Debug, Default, Clone)]
+pub struct Known {
+    pub kinds: Vec<String>,
+    pub versions: Vec<String>,
+}
+
 impl Cli {
     /// Parses the command line, whose first argument is the program name; fails with clap's usage error, in which a word
-    /// that is no kind is corrected to one of `kinds`, those of PROJECT.
-    pub fn of(args: &[OsString], kinds: &[String]) -> Result<Self, clap::Error> {
-        let mut kbr = match kinds {
-            [] => Self::kbr(),
-            kinds => with_kinds(Self::kbr(), kinds),
+    /// that is no kind is corrected to one that is known.
+    pub fn of(args: &[OsString], known: &Known) -> Result<Self, clap::Error> {
+        let mut known = known.clone();
+        let texts = args.iter().filter_map(|arg| arg.to_str());
+        if texts.clone().any(|text| text.starts_with("--external-api")) {
+            // Another operator may call its types as it likes.
+            let words: Vec<String> = texts.flat_map(|it| it.split('=')).map(Into::into).collect();
+            known.kinds.extend_from_slice(&words);
+            known.versions.extend(words);
+        }
+        let mut kbr = match known.kinds.is_empty() && known.versions.is_empty() {
+            true => Self::kbr(),
+            false => with_known(Self::kbr(), &known),
         };
         let parsed = kbr.clone().try_get_matches_from(args);
         let parsed = parsed.map_err(|error| hints::with_hint(error, &kbr, args))?;
@@ -116,24 +132,32 @@ impl Cli {
     }
 }
 
-/// The description of a command, in which each option `--kind` corrects a word that is no kind to one of these.
-fn with_kinds(command: clap::Command, kinds: &[String]) -> clap::Command {
-    let names: Vec<String> = command
-        .get_subcommands()
-        .map(|it| it.get_name().to_owned())
-        .collect();
-    let command = names.iter().fold(command, |command, name| {
-        command.mut_subcommand(name, |inner| with_kinds(inner, kinds))
-    });
-    if !command
-        .get_arguments()
-        .any(|option| option.get_id() == "kind")
-    {
-        return command;
-    }
-    let kinds = kinds.to_vec();
-    let parser = move |text: &str| Kind::among(text, &kinds);
-    command.mut_arg("kind", |option| option.value_parser(parser))
+/// The description of a command that accepts these kinds and versions too, and corrects a word that means one of the kinds.
+fn with_known(command: clap::Command, known: &Known) -> clap::Command {
+    let command = command.mut_subcommands(|inner| with_known(inner, known));
+    command.mut_args(|option| {
+        let (kinds, versions) = (known.kinds.clone(), known.versions.clone());
+        let type_id = option.get_value_parser().type_id();
+        match () {
+            () if type_id == TypeId::of::<Kind>() => {
+                option.value_parser(move |text: &str| Kind::typed(text, &kinds))
+            }
+            () if type_id == TypeId::of::<Version>() => {
+                option.value_parser(move |text: &str| Version::typed(text, &versions))
+            }
+            () => option,
+        }
+    })
+}
+
+/// A kind that must follow the conventions.
+pub fn new_kind(text: &str) -> Result<Kind, NameError> {
+    Kind::typed(text, &[])
+}
+
+/// A version that must follow the conventions.
+pub fn new_version(text: &str) -> Result<Version, NameError> {
+    Version::typed(text, &[])
 }
 
 /// The folder that a command line names with `-C`, which may have been refused.

@@ -54,7 +54,7 @@ pub fn old(root: &Path, args: &ManifestsArgs) -> Result<Option<Earlier>> {
     if args.against_crds.is_empty() {
         return Ok(None);
     }
-    let found = crd_files::crds(root, &args.against_crds)?;
+    let found = crd_files::crds(root, &args.against_crds, &[])?;
     Ok(Some(Earlier::Given(found)))
 }
 

@@ -5,7 +5,9 @@ use crate::commands::create_api::error::ApiError;
 use crate::commands::create_webhook::error::WebhookError;
 use crate::commands::error::{Error, Result};
 use crate::layout::Place;
-use crate::names::{CRD_NAME_MAX, ControllerName, Domain, Group, Kind, WEBHOOK_NAME_MAX};
+use crate::names::{
+    CRD_NAME_MAX, ControllerName, Domain, Group, GroupModule, Kind, WEBHOOK_NAME_MAX, group_module,
+};
 use crate::project::{Admission, CoreType, Project, Resource};
 use crate::scaffold;
 
@@ -57,6 +59,7 @@ pub fn check_beside(project: &Project, new: &Resource) -> Result<()> {
                 wanted: new.qualified_group(),
                 existing: other.qualified_group(),
                 module: project.group_module(new),
+                option: None,
             }
             .into());
         }
@@ -70,6 +73,51 @@ pub fn check_beside(project: &Project, new: &Resource) -> Result<()> {
         }
     }
     Ok(())
+}
+
+/// The module that PROJECT records for the group of a new type of the project: that of the group's other types, or the one
+/// that was typed.
+pub fn recorded_module(
+    project: &Project,
+    new: &Resource,
+    typed: Option<&GroupModule>,
+) -> Result<Option<GroupModule>> {
+    let Some(other) = project.apis().find(|it| it.is_in_group_of(new)) else {
+        return Ok(typed.cloned());
+    };
+    match typed {
+        Some(typed) if project.group_module(other) != typed.as_str() => {
+            Err(ApiError::OtherGroupModule {
+                group: other.qualified_group(),
+                module: project.group_module(other),
+            }
+            .into())
+        }
+        _ => Ok(other.api().and_then(|api| api.group_module.clone())),
+    }
+}
+
+/// Says which option, after a module, chooses another one if two groups would have the same.
+pub fn with_module_option(error: Error, option: &str) -> Error {
+    match error {
+        Error::Api(ApiError::GroupClash {
+            wanted,
+            existing,
+            module,
+            ..
+        }) => {
+            let free = group_module(&wanted, "");
+            let option = Some(format!("{option}{free}"));
+            ApiError::GroupClash {
+                wanted,
+                existing,
+                module,
+                option,
+            }
+            .into()
+        }
+        error => error,
+    }
 }
 
 /// Refuses a kind whose names would clash with those of another in Rust, in the API, or on a file system that
@@ -119,7 +167,7 @@ fn clash(new: &Resource, other: &Resource) -> Option<String> {
 /// A name that both kinds would occupy, ignoring case, as some file systems and all resource names
 /// do.
 fn shared_name(a: &Kind, b: &Kind) -> Option<String> {
-    let names = |kind: &Kind| TAKEN_ENDINGS.map(|ending| format!("{kind}{ending}"));
+    let names = |kind: &Kind| TAKEN_ENDINGS.map(|ending| kind.type_name() + ending);
     let theirs = names(b).map(|name| name.to_ascii_lowercase());
     names(a)
         .into_iter()

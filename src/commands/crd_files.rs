@@ -8,14 +8,15 @@ use crate::commands::folder::error::FolderError;
 use crate::import::documents::{self, Documents, Refusal};
 use crate::tree;
 
-/// Reads the CRDs below these paths, which are relative to the folder that the command works in.
-pub fn crds(root: &Path, paths: &[String]) -> Result<Documents> {
+/// Reads the CRDs below these paths, which are relative to the folder that the command works in, without checking those
+/// that are left out.
+pub fn crds(root: &Path, paths: &[String], left_out: &[String]) -> Result<Documents> {
     let urls = paths.iter().filter(|path| path.contains("://"));
     Error::all(urls.map(|path| Refusal::of_url(path)))?;
     Error::all(paths.iter().filter_map(|path| missing(root, path)))?;
     let given = paths.iter().map(|path| tree::given(root, path));
     let given = given.collect::<std::result::Result<Vec<_>, _>>()?;
-    documents::read(&given).map_err(Error::several)
+    documents::read(&given, left_out).map_err(Error::several)
 }
 
 /// The error for a path at which there is nothing.

@@ -8,6 +8,7 @@ pub mod error;
 use crate::cli::{ApiArgs, TypeArgs};
 use crate::commands::beside::{
     check_beside, check_controller, check_group, check_names, check_typed_group, name_taken,
+    recorded_module, with_module_option,
 };
 use crate::commands::error::Result;
 use crate::commands::external::error::ExternalError;
@@ -150,7 +151,7 @@ fn own(
     api.grouped_roles = known.and_then(|it| it.api()?.grouped_roles);
     let (group, domain) = project.group(typed.group());
     check_typed_group(project, &domain, "--group", typed.group())?;
-    let new = Resource {
+    let mut new = Resource {
         origin: Origin::Own { api, domain },
         controllers: Vec::new(),
         group,
@@ -163,7 +164,11 @@ fn own(
         version: typed.version.clone(),
         webhooks: None,
     };
-    check_group(project, &new)?;
+    let module = recorded_module(project, &new, args.group_module.as_ref())?;
+    if let Some(api) = new.api_mut() {
+        api.group_module = module;
+    }
+    check_group(project, &new).map_err(|error| with_module_option(error, "--group-module "))?;
     check_names(project, &new)?;
     Ok(new)
 }

@@ -15,7 +15,7 @@ use crate::commands::dev::error::DevError;
 use crate::commands::edit::error::EditError;
 use crate::commands::external::error::ExternalError;
 use crate::commands::folder::error::FolderError;
-use crate::commands::import_crd::error::ImportError;
+use crate::commands::import_crd::error::{ImportError, OneCrdError};
 use crate::commands::manifests::error::ManifestsError;
 use crate::commands::rename::error::RenameError;
 use crate::commands::update::error::UpdateError;
@@ -74,7 +74,7 @@ errors! {
     Against(AgainstError), Answer(AnswerError), Api(ApiError), Apply(ApplyError), Bundle(BundleError), Cargo(CargoError), Chart(ChartError), Conflict(ConflictError), Crd(CrdRefusal),
     Delete(DeleteError), Dev(DevError), Edit(EditError), Envtest(EnvtestError), External(ExternalError),
     Folder(FolderError), Git(GitError), Go(GoError), Import(ImportError), Io(IoError), Lock(LockError),
-    Manifests(ManifestsError), Marker(ScaffoldMarkerError), Move(MoveError), Plan(PlanError),
+    Manifests(ManifestsError), Marker(ScaffoldMarkerError), Move(MoveError), OneCrd(OneCrdError), Plan(PlanError),
     Policy(PolicyCommandError),
     Project(ProjectError), Rename(RenameError), Update(UpdateError), Webhook(WebhookError), Yaml(YamlError),
 }

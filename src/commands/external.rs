@@ -164,7 +164,7 @@ fn make(gvk: &Gvk, args: &ExternalArgs, text: &str) -> Result<(String, Vec<Strin
         is_folder: false,
         files: vec![(path, Some(text.to_owned()))],
     };
-    let documents = documents::read(&[given]).map_err(Error::several)?;
+    let documents = documents::read(&[given], &[]).map_err(Error::several)?;
     let is_it = |crd: &Value| {
         text_of(crd, "/spec/group") == gvk.group
             && text_of(crd, "/spec/names/kind") == gvk.kind.as_str()

@@ -7,7 +7,7 @@ pub mod error;
 use serde_json::Value;
 
 use crate::cli::ImportCrdArgs;
-use crate::commands::beside::{check_group, check_names};
+use crate::commands::beside::{check_group, check_names, recorded_module, with_module_option};
 use crate::commands::create_api::error::ApiError;
 use crate::commands::error::{Error, Result};
 use crate::commands::target::halves;
@@ -17,13 +17,17 @@ use crate::import::hints::Hints;
 use crate::import::types::{self, Imported};
 use crate::layout::Place;
 use crate::manifests::json::text_of;
+use crate::names::{NameError, TypedModule};
 use crate::project::{Api, Origin, Policies, Project, Resource};
 use crate::{scaffold, yaml};
-use error::ImportError;
+use error::{ImportError, OneCrdError};
 
 /// The project with the kinds of the CRDs, and the changes to its files.
-pub fn plan(project: Project, args: &ImportCrdArgs, documents: &Documents) -> Result<Wanted> {
-    let mut documents = documents.clone();
+pub fn plan(
+    mut project: Project,
+    args: &ImportCrdArgs,
+    mut documents: Documents,
+) -> Result<Wanted> {
     for name in &args.except {
         if !documents.crds.iter().any(|it| it.name() == name) {
             let names = documents.crds.iter().map(|it| it.name().to_owned());
@@ -34,25 +38,24 @@ pub fn plan(project: Project, args: &ImportCrdArgs, documents: &Documents) -> Re
             .into());
         }
     }
+    let is_of_crd = |it: &&TypedModule| {
+        let group = |crd: &CrdDocument| text_of(&crd.crd, "/spec/group") == it.group.as_str();
+        documents.crds.iter().any(group)
+    };
+    if let Some(unknown) = args.group_module.iter().find(|it| !is_of_crd(it)) {
+        let group = unknown.group.to_string();
+        return Err(ImportError::NoGroup { group }.into());
+    }
     let is_left_out = |it: &CrdDocument| args.except.iter().any(|name| it.name() == name);
     documents.crds.retain(|it| !is_left_out(it));
-    with_types(project, &documents, &Hints::new(), args.force)
-}
-
-/// The same with what Go sources say about the types.
-pub fn with_types(
-    mut project: Project,
-    documents: &Documents,
-    hints: &Hints,
-    force: bool,
-) -> Result<Wanted> {
-    Error::all(documents.crds.iter().flat_map(CrdDocument::refused))?;
+    let refusals = documents.crds.iter().flat_map(CrdDocument::refused);
+    Error::all(refusals.map(|refusal| with_except(refusal.into())))?;
     let crds: Vec<_> = documents
         .crds
         .iter()
         .map(|document| &document.crd)
         .collect();
-    let import = types::types(&crds, hints);
+    let import = types::types(&crds, &Hints::new());
     let before = scaffold::of(&project);
     let mut groups = import.kinds.iter().map(|kind| &kind.group);
     let first = groups.next();
@@ -63,7 +66,10 @@ pub fn with_types(
     let mut files = Vec::new();
     let mut rewritten = Vec::new();
     for imported in &import.kinds {
-        let resource = resource(&project, imported, force)?;
+        let resource = resource(&project, imported, args).map_err(|error| {
+            let crd = format!("{}.{}", imported.plural, imported.group);
+            refused(crd, error)
+        })?;
         rewritten.extend(scaffold::type_files(&project, &resource));
         project.upsert(resource);
     }
@@ -73,13 +79,13 @@ pub fn with_types(
         files.extend(
             resource
                 .into_iter()
-                .flat_map(|it| files_of(&project, it, imported, force)),
+                .flat_map(|it| files_of(&project, it, imported, args.force)),
         );
     }
-    let mut changes = added(&project, &before, &rewritten, force);
+    let mut changes = added(&project, &before, &rewritten, args.force);
     changes.extend(files);
     changes.push(scaffold::crdgen(&project));
-    let mut warnings = documents.notes.clone();
+    let mut warnings = documents.notes;
     warnings.extend(import.warnings);
     for crd in documents.crds.iter().map(|it| &it.crd) {
         let (group, kind) = (
@@ -90,6 +96,31 @@ pub fn with_types(
         warnings.extend(options.map(|options| converted(&project, crd, &options)));
     }
     Ok(Wanted::of(project, changes, warnings))
+}
+
+/// The same error, which says how to leave out the CRD that it is about.
+pub fn with_except(error: Error) -> Error {
+    match error {
+        Error::Several { errors } => Error::Several {
+            errors: errors.into_iter().map(with_except).collect(),
+        },
+        Error::Crd(refusal) => match refusal.crd.clone() {
+            Some(crd) => refused(crd, refusal.into()),
+            None => refusal.into(),
+        },
+        error => error,
+    }
+}
+
+fn refused(crd: String, error: Error) -> Error {
+    match error {
+        // These say it themselves.
+        Error::Import(error) => error.into(),
+        error => {
+            let error = Box::new(error);
+            OneCrdError { crd, error }.into()
+        }
+    }
 }
 
 /// How to get the webhook that converts the versions of a kind.
@@ -131,45 +162,68 @@ fn files_of(
 }
 
 /// The kind of the CRD in PROJECT, or why the project cannot have it.
-fn resource(project: &Project, imported: &Imported, force: bool) -> Result<Resource> {
-    let in_crd = |source| {
-        Error::from(ImportError::Name {
-            crd: format!("{}.{}", imported.plural, imported.group),
-            source,
-        })
-    };
-    let (group, domain) = halves(project, &imported.group).map_err(in_crd)?;
-    let mut api = Api::new(imported.is_namespaced, imported.is_stored);
-    api.imported = true;
-    let mut new = Resource {
-        origin: Origin::Own { api, domain },
-        controllers: Vec::new(),
-        group,
-        kind: imported.kind.parse().map_err(in_crd)?,
-        plural: imported.plural.parse().map_err(in_crd)?,
-        policies: Policies::default(),
-        version: imported.version.parse().map_err(in_crd)?,
-        webhooks: None,
-    };
+fn resource(project: &Project, imported: &Imported, args: &ImportCrdArgs) -> Result<Resource> {
+    let mut new = own_type(project, imported, |_, source| {
+        let crd = format!("{}.{}", imported.plural, imported.group);
+        ImportError::Name { crd, source }.into()
+    })?;
     let existing = project.apis().find(|it| it.gvk() == new.gvk());
     if let Some(existing) = existing {
-        if !force {
+        if !args.force {
             return Err(ImportError::Exists { gvk: new.gvk() }.into());
         }
         new.controllers.clone_from(&existing.controllers);
         new.policies.clone_from(&existing.policies);
         new.webhooks.clone_from(&existing.webhooks);
     }
+    let mut typed = args.group_module.iter();
+    let typed = typed.find(|it| it.group.as_str() == imported.group);
+    let module = recorded_module(project, &new, typed.map(|it| &it.module))?;
+    if let Some(api) = new.api_mut() {
+        api.group_module = module;
+    }
+    check(project, imported, &new).map_err(|error| {
+        with_module_option(error, &format!("--group-module {}=", imported.group))
+    })?;
+    Ok(new)
+}
+
+/// The type as one of the project's own. `bad` makes the error of a name that kbr cannot use, and gets what it names.
+pub fn own_type(
+    project: &Project,
+    imported: &Imported,
+    bad: impl Fn(&'static str, NameError) -> Error,
+) -> Result<Resource> {
+    let bad = |what| {
+        let bad = &bad;
+        move |error| bad(what, error)
+    };
+    let (group, domain) = halves(project, &imported.group).map_err(bad("a group"))?;
+    let mut api = Api::new(imported.is_namespaced, imported.is_stored);
+    api.imported = true;
+    Ok(Resource {
+        origin: Origin::Own { api, domain },
+        controllers: Vec::new(),
+        group,
+        kind: imported.kind.parse().map_err(bad("a kind"))?,
+        plural: imported.plural.parse().map_err(bad("a plural"))?,
+        policies: Policies::default(),
+        version: imported.version.parse().map_err(bad("a version"))?,
+        webhooks: None,
+    })
+}
+
+/// Refuses a type that the project cannot have.
+pub fn check(project: &Project, imported: &Imported, new: &Resource) -> Result<()> {
     if project.namespaced && new.is_cluster_scoped() {
         let kind = new.kind.clone();
         return Err(ApiError::ClusterScope { kind }.into());
     }
-    match check_group(project, &new) {
+    match check_group(project, new) {
         Err(Error::Api(ApiError::ProtectedGroup { .. })) if imported.is_approved => {}
         checked => checked?,
     }
-    check_names(project, &new)?;
-    Ok(new)
+    check_names(project, new)
 }
 
 #[cfg(test)]

@@ -131,7 +131,7 @@ fn modules_of(before: &Project, after: &Project) -> Vec<(Level, Move)> {
             let own = module(folder, files.map(Some)).map(|it| Move {
                 // A macro generates the kind there.
                 makes: match folder {
-                    Folder::Api => vec![old.kind.to_string()],
+                    Folder::Api => vec![old.kind.type_name()],
                     _ => Vec::new(),
                 },
                 ..it

@@ -195,7 +195,7 @@ pub fn misspelt(resource: &Resource, kind: &Kind) -> Option<usize> {
 
 /// The options for a type.
 pub fn named(resource: &Resource) -> String {
-    let options = options(resource.group.as_ref(), &resource.version);
+    let options = options(resource.typed_group().as_ref(), &resource.version);
     format!("{options} --kind {}", resource.kind)
 }
 

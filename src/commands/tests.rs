@@ -94,8 +94,8 @@ fn wanted(cli: Cli, tree: &Tree, history: History<'_>) -> Option<Result<Wanted>>
         // Files that are given are files of the project.
         Command::Import(Import::Crd(args)) => project().and_then(|project| {
             let given: Vec<Given> = args.paths.iter().map(|path| given_of(tree, path)).collect();
-            let documents = documents::read(&given).map_err(Error::several)?;
-            import_crd::plan(project, &args, &documents)
+            let documents = documents::read(&given, &args.except).map_err(Error::several)?;
+            import_crd::plan(project, &args, documents)
         }),
         Command::Dev(_)
         | Command::Envtest(_)
@@ -226,7 +226,9 @@ impl Bench {
     fn wanted_in(&self, tree: &Tree, line: &str) -> Result<Wanted> {
         let words = ["kbr"].into_iter().chain(line.split_whitespace());
         let words = words.map(OsString::from);
-        let cli = Cli::of(&words.collect::<Vec<_>>(), &[]).expect("a line that can be parsed");
+        let words = words.collect::<Vec<_>>();
+        let known = known_in(tree.text(PROJECT_FILE).unwrap_or_default());
+        let cli = Cli::of(&words, &known).expect("a line that can be parsed");
         let name = cli.command.name();
         let history: History<'_> = &|path, look| self.history(path, look);
         wanted(cli, tree, history).unwrap_or_else(|| panic!("`{name}` does not plan"))

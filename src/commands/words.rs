@@ -29,6 +29,8 @@ pub struct Words {
     pub group: [String; 2],
     /// The kind, if it changes.
     pub kind: Option<[String; 2]>,
+    /// The name of its type, if the kind changes.
+    pub type_name: Option<[String; 2]>,
     /// The version, if it changes.
     pub version: Option<[String; 2]>,
     /// The plurals of the kinds concerned; empty if these are all kinds of the group.
@@ -52,7 +54,7 @@ impl Words {
     /// Whether a type of the new kind has that name.
     pub fn is_new_type(&self, name: &str) -> bool {
         let ending = self
-            .kind
+            .type_name
             .as_ref()
             .and_then(|[_, new]| name.strip_prefix(new));
         ending.is_some_and(|ending| ENDINGS.contains(&ending))
@@ -77,6 +79,7 @@ impl Words {
                 let pair = match (code.back(at, 2), code.back(at, 1)) {
                     ("group", "=") => Some(&self.group),
                     ("version", "=") => self.version.as_ref().filter(|_| has_type),
+                    ("kind", "=") => self.kind.as_ref().filter(|_| has_type),
                     _ => None,
                 };
                 match pair.and_then(|pair| renamed(pair, &literal)) {
@@ -102,7 +105,7 @@ impl Words {
     }
 
     fn identifier(&self, word: &Segment) -> Option<Replacement> {
-        let [old, new] = self.kind.as_ref()?;
+        let [old, new] = self.type_name.as_ref()?;
         let ending = word.text.strip_prefix(old.as_str())?;
         let is_type = ENDINGS.contains(&ending);
         is_type.then(|| Replacement::new(word.range.clone(), format!("{new}{ending}")))
@@ -185,7 +188,9 @@ impl Words {
             })
         };
         let plurals = self.plurals.iter().map(|[old, _]| old.as_str());
-        let mut names = [old.as_str()].into_iter().chain(plurals).chain(others);
+        let types = self.type_name.iter().map(|[old, _]| old.as_str());
+        let names = [old.as_str()].into_iter().chain(types);
+        let mut names = names.chain(plurals).chain(others);
         names.find(|name| is_in(name))
     }
 }
@@ -208,7 +213,7 @@ mod tests {
     #[test]
     fn types_of_other_crates_keep_the_name_of_the_kind() {
         let words = Words {
-            kind: Some(["Job".to_owned(), "Task".to_owned()]),
+            type_name: Some(["Job".to_owned(), "Task".to_owned()]),
             ..Words::default()
         };
         for (before, after) in [

@@ -13,7 +13,7 @@ use super::folder::folder;
 use super::fuzz;
 use super::lines::{PROJECTS, line};
 use super::random::Random;
-use crate::cli::{Cli, Command, Mode, Output};
+use crate::cli::{Cli, Command, Known, Mode, Output};
 use crate::commands;
 use crate::project::{PROJECT_FILE, Project};
 use crate::report::Report;
@@ -103,7 +103,7 @@ fn what_is_refused_changes_no_byte() {
         let mut cli = loop {
             let line = line(random);
             random.input(&line);
-            match Cli::of(&line, &[]) {
+            match Cli::of(&line, &Known::default()) {
                 Ok(cli) if is_harmless(&cli, folder.path()) => break cli,
                 _ => {}
             }

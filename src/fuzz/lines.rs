@@ -11,7 +11,7 @@ use super::plans::{FRESH, Files, Judge, tree};
 use super::project::project;
 use super::random::Random;
 use super::{Words, fuzz};
-use crate::cli::{Cli, Command};
+use crate::cli::{Cli, Command, Known};
 use crate::commands::external::tests::CRDS;
 use crate::commands::tests::{Bench, planned};
 use crate::project::PROJECT_FILE;
@@ -241,7 +241,7 @@ fn command_lines_plan_what_can_be() {
     fuzz("command_lines", 120, 1, |random| {
         let line = line(random);
         random.input(&line);
-        let cli = match Cli::of(&line, &[]) {
+        let cli = match Cli::of(&line, &Known::default()) {
             Ok(cli) => cli,
             Err(error) => {
                 assert!(!error.to_string().is_empty());

@@ -8,7 +8,7 @@ use super::lines::PROJECTS;
 use super::plans::assert_is_yaml;
 use super::random::Random;
 use super::{Words, fuzz};
-use crate::cli::Cli;
+use crate::cli::{Cli, Known};
 use crate::commands::error::Error;
 use crate::commands::manifests::error::ManifestsError;
 use crate::commands::tests::{Bench, planned};
@@ -66,7 +66,8 @@ fn code_markers_make_manifests_or_errors() {
         let tree = files
             .chain([("src/bin/fuzz.rs", source.as_str())])
             .collect();
-        let cli = Cli::of(&["kbr", "manifests"].map(Into::into), &[]).expect("a line");
+        let cli =
+            Cli::of(&["kbr", "manifests"].map(Into::into), &Known::default()).expect("a line");
         match planned(cli, &tree).expect("it plans") {
             Ok(plan) => {
                 for step in &plan.steps {

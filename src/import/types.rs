@@ -37,6 +37,7 @@ use crate::manifests::external;
 use crate::manifests::json::{
     Object, field_of, fields_of, is_true, list_of, object_of, requires, text_of,
 };
+use crate::names::type_name;
 
 /// One version of a kind.
 #[derive(Debug)]
@@ -100,9 +101,14 @@ impl<'a> Root<'a> {
         text_of(self.crd, "/spec/names/kind")
     }
 
+    /// Name of the type of the kind.
+    fn type_name(&self) -> String {
+        type_name(self.kind())
+    }
+
     fn outer_name(&self) -> String {
         let suffix = if self.is_whole { "Body" } else { "Spec" };
-        format!("{}{suffix}", self.kind())
+        format!("{}{suffix}", self.type_name())
     }
 }
 
@@ -135,7 +141,7 @@ fn of_group(crds: &[&Value], hints: &Hints, kubernetes: &Kubernetes, import: &mu
     let mut taken = Vec::new();
     for root in &roots {
         for ending in ["", "Spec", "Status", "List", "Body"] {
-            taken.push(format!("{}{ending}", root.kind()));
+            taken.push(format!("{}{ending}", root.type_name()));
         }
     }
     taken.extend(RESERVED.split(' ').map(str::to_owned));
@@ -180,7 +186,7 @@ fn root<'a>(
     hints: &Hints,
     types: &mut Types,
 ) -> Root<'a> {
-    let kind = text_of(crd, "/spec/names/kind");
+    let kind = &type_name(text_of(crd, "/spec/names/kind"));
     let schema = &version["schema"]["openAPIV3Schema"];
     let key = (
         text_of(crd, "/spec/group").to_owned(),
@@ -277,10 +283,10 @@ fn spec_of(root: &Use) -> Use {
 }
 
 fn imported(root: &Root, group: &Group) -> Imported {
-    let (crd, kind) = (root.crd, root.kind());
-    let mut module = Module::new(group, root.at, kind);
+    let (crd, kind, type_name) = (root.crd, root.kind(), root.type_name());
+    let mut module = Module::new(group, root.at, &type_name);
     let status = root.status.map(|id| module.name(id));
-    let own_status = format!("{kind}Status");
+    let own_status = format!("{type_name}Status");
     let is_alias = status.as_ref().is_some_and(|name| *name != own_status);
     module.text.push('\n');
     let doc = root.outer_doc.map(|doc| text::description(doc, 0));

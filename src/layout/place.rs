@@ -107,7 +107,7 @@ impl<'a> Place<'a> {
 
     /// The module that holds the types of the version.
     pub fn version_module(&self) -> String {
-        self.below(Folder::Api, self.resource.version.as_str())
+        self.below(Folder::Api, &self.resource.version.module())
     }
 
     pub fn types_module(&self) -> String {
@@ -115,7 +115,7 @@ impl<'a> Place<'a> {
     }
 
     pub fn types(&self) -> String {
-        let (version, module) = (&self.resource.version, self.types_module());
+        let (version, module) = (self.resource.version.module(), self.types_module());
         self.below(Folder::Api, &format!("{version}/{module}"))
     }
 
@@ -170,7 +170,7 @@ impl<'a> Place<'a> {
 
     /// The module that holds the webhooks of the version.
     pub fn webhook_version_module(&self) -> String {
-        self.below(Folder::Webhooks, self.resource.version.as_str())
+        self.below(Folder::Webhooks, &self.resource.version.module())
     }
 
     /// The module of a webhook, in its version's module; `part` is defaulter, validator or converter.
@@ -179,14 +179,14 @@ impl<'a> Place<'a> {
     }
 
     pub fn webhook(&self, part: &str) -> String {
-        let (version, module) = (&self.resource.version, self.webhook_module(part));
+        let (version, module) = (self.resource.version.module(), self.webhook_module(part));
         self.below(Folder::Webhooks, &format!("{version}/{module}"))
     }
 
     /// The module of a webhook's integration tests, which is not in a version's module.
     pub fn webhook_test_module(&self, part: &str) -> String {
-        let (kind, version) = (self.resource.kind.lower(), &self.resource.version);
-        format!("{kind}_{version}_{part}")
+        let version = self.resource.version.as_str().replace('-', "_");
+        format!("{}_{version}_{part}", self.resource.kind.lower())
     }
 
     pub fn webhook_test(&self, part: &str) -> String {
@@ -201,7 +201,7 @@ impl<'a> Place<'a> {
     /// File name of the sample; it begins with the version if the resource has no group of its own.
     pub fn sample_file(&self) -> String {
         let (version, kind) = (&self.resource.version, self.resource.kind.lower());
-        match &self.resource.group {
+        match self.resource.group_label() {
             Some(group) => format!("{group}_{version}_{kind}.yaml"),
             None => format!("{version}_{kind}.yaml"),
         }
@@ -225,7 +225,7 @@ impl<'a> Place<'a> {
     pub fn external_types(&self) -> [String; 3] {
         let folder = EXTERNAL_TYPES.trim_end_matches(".rs");
         let group = format!("{folder}/{}", self.resource.external_module());
-        let version = format!("{group}/{}", self.resource.version);
+        let version = format!("{group}/{}", self.resource.version.module());
         let types = format!("{version}/{}", self.types_module());
         [group, version, types].map(|path| path + ".rs")
     }
@@ -266,8 +266,8 @@ impl<'a> Place<'a> {
     pub fn policy_name(&self) -> String {
         let kind = self.resource.kind.lower();
         let name = format!("{kind}-{}", self.resource.version);
-        match &self.resource.group {
-            Some(group) => format!("{}-{name}", group.as_str().replace('.', "-")),
+        match self.resource.group_label() {
+            Some(group) => format!("{}-{name}", group.replace('.', "-")),
             None => name,
         }
     }

@@ -42,6 +42,11 @@ pub(super) fn label(text: &str) -> String {
     label.trim_matches('-').to_owned()
 }
 
+/// `Crew-Sea` becomes `crew_sea`.
+pub(super) fn group_module(text: &str) -> String {
+    label(text).replace('-', "_")
+}
+
 /// `CronJobs` becomes `cronjobs`, and `cron_jobs` as well: resource names rarely have a `-`.
 pub(super) fn plural(text: &str) -> String {
     label(text).replace('-', "")
@@ -112,8 +117,12 @@ mod tests {
 
     /// Each word is refused with the advice to type another one, which is accepted, or without advice.
     fn each<T: FromStr<Err = NameError>>(words: &[(&str, &str)]) {
+        each_as::<T>(words, |word| word.parse());
+    }
+
+    fn each_as<T>(words: &[(&str, &str)], parse: fn(&str) -> Result<T, NameError>) {
         for (word, meant) in words {
-            let Err(refused) = word.parse::<T>() else {
+            let Err(refused) = parse(word) else {
                 panic!("{word} is accepted");
             };
             let advice = format!("type `{meant}`");
@@ -128,32 +137,36 @@ mod tests {
                 "{word}: {refused}"
             );
             assert!(refused.remedy.contains(&advice), "{refused}");
-            assert!(meant.parse::<T>().is_ok(), "{meant} is refused");
+            assert!(parse(meant).is_ok(), "{meant} is refused");
         }
     }
 
+    const KINDS: [(&str, &str); 8] = [
+        ("captain", "Captain"),
+        ("cronJob", "CronJob"),
+        ("cron-job", "CronJob"),
+        ("Cron_Job", "CronJob"),
+        ("Result", ""),
+        ("result", ""),
+        ("2Foo", ""),
+        ("../Foo", ""),
+    ];
+
+    const VERSIONS: [(&str, &str); 8] = [
+        ("1", "v1"),
+        ("V1", "v1"),
+        ("v1.0", "v1"),
+        ("v1Beta1", "v1beta1"),
+        ("v1alpha", "v1alpha1"),
+        ("v1-beta-2", "v1beta2"),
+        ("v1.2", ""),
+        ("latest", ""),
+    ];
+
     #[test]
     fn a_refusal_contains_the_word_that_was_meant() {
-        each::<Kind>(&[
-            ("captain", "Captain"),
-            ("cronJob", "CronJob"),
-            ("cron-job", "CronJob"),
-            ("Cron_Job", "CronJob"),
-            ("Result", ""),
-            ("result", ""),
-            ("2Foo", ""),
-            ("../Foo", ""),
-        ]);
-        each::<Version>(&[
-            ("1", "v1"),
-            ("V1", "v1"),
-            ("v1.0", "v1"),
-            ("v1Beta1", "v1beta1"),
-            ("v1alpha", "v1alpha1"),
-            ("v1-beta-2", "v1beta2"),
-            ("v1.2", ""),
-            ("latest", ""),
-        ]);
+        each_as(&KINDS, |word| Kind::typed(word, &[]));
+        each_as(&VERSIONS, |word| Version::typed(word, &[]));
         each::<Group>(&[("Batch", "batch"), ("my_group", "my-group"), ("a/b", "")]);
         each::<Domain>(&[
             ("Example.com", "example.com"),

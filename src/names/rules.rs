@@ -10,7 +10,7 @@ use regex_lite::Regex;
 
 use super::dns::{LABEL_MAX, SUBDOMAIN_MAX, is_label, is_subdomain};
 use super::objects::{METRICS_SERVICE, deployed};
-use super::{NameError, reserved};
+use super::{NameError, near, reserved};
 
 /// Longest kind: with `List` appended, it is still a label (`ValidateCustomResourceDefinitionNames`
 /// in apiextensions-apiserver).
@@ -137,7 +137,30 @@ pub(super) fn group(text: &str) -> Result<(), NameError> {
     )
 }
 
+pub(super) fn group_module(text: &str) -> Result<(), NameError> {
+    NameError::unless(
+        is_dns1035_label(&text.replace('_', "-")) && !text.contains('-') && !text.contains("__"),
+        format!("`{text}` is not the name of a module"),
+        "type lower-case letters, digits and `_`, beginning with a letter, such as `crew_sea`",
+    )?;
+    NameError::unless(
+        reserved::group_module(text, "") == text,
+        format!("`{text}` cannot be the module of a group: Rust or every project has that name"),
+        format!("type another name, such as `{text}_group`"),
+    )
+}
+
+/// What an API server accepts (`validateCustomResourceDefinitionSpec` in apiextensions-apiserver).
 pub(super) fn version(text: &str) -> Result<(), NameError> {
+    NameError::unless(
+        is_dns1035_label(text),
+        format!("`{text}` is not an API version: it must be a DNS-1035 label"),
+        "type a name such as `v1`",
+    )
+}
+
+/// The version of a new type, in the form of Kubernetes' API conventions.
+pub(super) fn new_version(text: &str) -> Result<(), NameError> {
     NameError::unless(
         matches("^v[1-9][0-9]{0,8}((alpha|beta)[1-9][0-9]{0,8})?$", text),
         format!("`{text}` is not an API version"),
@@ -146,7 +169,8 @@ pub(super) fn version(text: &str) -> Result<(), NameError> {
     )
 }
 
-pub(super) fn kind(text: &str) -> Result<(), NameError> {
+/// The kind of a new type, in the form of Kubernetes' API conventions.
+pub(super) fn new_kind(text: &str) -> Result<(), NameError> {
     NameError::unless(
         text.len() <= KIND_MAX && matches("^[A-Z][A-Za-z0-9]*$", text),
         format!(
@@ -154,10 +178,22 @@ pub(super) fn kind(text: &str) -> Result<(), NameError> {
         ),
         "type a name such as `CronJob`",
     )?;
-    match reserved::kind(text) {
+    kind(text)
+}
+
+/// What an API server accepts and Rust can say.
+pub(super) fn kind(text: &str) -> Result<(), NameError> {
+    NameError::unless(
+        text.len() <= KIND_MAX && matches("^[A-Za-z][A-Za-z0-9]*$", text),
+        format!(
+            "`{text}` is not a kind: it must be of at most {KIND_MAX} letters and digits, and begin with a letter"
+        ),
+        "type a name such as `CronJob`",
+    )?;
+    match reserved::kind(&near::kind(text)) {
         Some(why) => Err(NameError {
             reason: format!("`{text}` cannot be a kind: {why}"),
-            remedy: format!("type another name, such as `My{text}`"),
+            remedy: format!("type another name, such as `My{}`", near::kind(text)),
         }),
         None => Ok(()),
     }

@@ -8,8 +8,8 @@ use serde::{Deserialize, Serialize};
 use super::entry::ResourceEntry;
 use super::{CoreType, Policies, Webhooks};
 use crate::names::{
-    CommandWord, ControllerName, CrateSpec, Domain, Group, ImageRef, Kind, NameError, Plural,
-    TypePath, Version, group_module,
+    CommandWord, ControllerName, CrateSpec, Domain, Group, GroupModule, ImageRef, Kind, NameError,
+    Plural, TypePath, Version, group_module,
 };
 
 /// Group, version and kind: the identity of an API type.
@@ -87,6 +87,10 @@ pub struct Image {
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Api {
     crd_version: String,
+    /// The Rust module of its group, if it does not follow from the group; with `-` for `_`, it stands for the group in
+    /// the names of files and objects too.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub group_module: Option<GroupModule>,
     /// Whether its roles for users of the API have the group in their names, if the layout says otherwise: the project
     /// had another layout when they were created, and no name in a cluster changes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -111,6 +115,7 @@ impl Api {
     pub fn new(namespaced: bool, storage: bool) -> Self {
         Self {
             crd_version: "v1".to_owned(),
+            group_module: None,
             grouped_roles: None,
             image: None,
             imported: false,
@@ -147,11 +152,24 @@ impl Resource {
         parts.join(".")
     }
 
-    /// The group without the domain, or the domain where that is the group.
+    /// The group in the names of files and objects; none where the domain is the group.
+    pub fn group_label(&self) -> Option<String> {
+        match self.api().and_then(|api| api.group_module.as_ref()) {
+            Some(module) => Some(module.as_str().replace('_', "-")),
+            None => self.group.as_ref().map(Group::to_string),
+        }
+    }
+
+    /// The same, or the domain where that is the group.
     pub fn group_name(&self) -> String {
-        match &self.group {
-            Some(group) => group.to_string(),
-            None => self.qualified_group(),
+        self.group_label().unwrap_or_else(|| self.qualified_group())
+    }
+
+    /// The group as it is typed: as a whole if another one begins with the same word.
+    pub fn typed_group(&self) -> Option<Group> {
+        match self.api().and_then(|api| api.group_module.as_ref()) {
+            Some(_) => self.qualified_group().parse().ok(),
+            None => self.group.clone(),
         }
     }
 
@@ -271,8 +289,8 @@ impl Resource {
             Origin::External(_) => Some(format!(
                 "api::external::{}::{}::{}",
                 self.external_module(),
-                self.version,
-                self.kind
+                self.version.module(),
+                self.kind.type_name()
             )),
         }
     }

@@ -37,7 +37,7 @@ pub fn around_type(project: &Project, resource: &Resource) -> Vec<Part> {
     parts.extend(shared.map(|(path, template)| Part::file(path, &template, &context)));
     parts.extend([
         Part::file(&version, &all::VERSION, &context),
-        Part::module(place.parent(Folder::Api), "pub ", &resource.version),
+        Part::module(place.parent(Folder::Api), "pub ", resource.version.module()),
         Part::module(layout::TESTS, "", "samples"),
         Part::line(layout::DEFAULT_KUSTOMIZATION, DefaultResources, "- ../crd"),
         Part::module(&version, "", &module),
@@ -68,7 +68,7 @@ pub fn external_types(project: &Project, resource: &Resource) -> Vec<Part> {
         Part::file(&in_group, &all::GROUP, &group),
         Part::module(layout::EXTERNAL_TYPES, "pub ", resource.external_module()),
         Part::file(&in_version, &all::VERSION, &context),
-        Part::module(&in_group, "pub ", &resource.version),
+        Part::module(&in_group, "pub ", resource.version.module()),
         Part::module(&in_version, "", &module),
         Part::line(&in_version, Exports, format!("pub use {module}::*;")),
         Part::given(types),

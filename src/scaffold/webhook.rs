@@ -149,7 +149,7 @@ fn conversion(
     hub: &Resource,
     version: &Version,
 ) -> (Resource, ConverterContext) {
-    let mut versions = [hub.version.to_string(), version.to_string()];
+    let mut versions = [hub.version.module(), version.module()];
     versions.sort_by(|a, b| line_order(a, b));
     let both = versions.join(", ");
     let spoke = in_version(hub, version);
@@ -157,11 +157,11 @@ fn conversion(
     let context = ConverterContext {
         resource: context(project, hub),
         broken_versions: format!("{{\n    {both},\n}}"),
-        hub: hub.version.to_string(),
+        hub: hub.version.module(),
         hub_fields: spec_fields(project, hub).to_owned(),
         hub_sample: hub_place.sample_file(),
         module: hub_place.webhook_module(CONVERTER),
-        spoke: spoke.version.to_string(),
+        spoke: spoke.version.module(),
         spoke_fields: spec_fields(project, &spoke).to_owned(),
         spoke_sample: spoke_place.sample_file(),
         versions: format!("{{{both}}}"),
@@ -192,7 +192,7 @@ fn files<C: Variables>(
 /// share.
 fn around_webhook(project: &Project, resource: &Resource, part: &str) -> Vec<Part> {
     let place = Place::of(project, resource);
-    let (version, module) = (&resource.version, place.webhook_module(part));
+    let (version, module) = (resource.version.module(), place.webhook_module(part));
     let registration = format!(
         "webhook::{}{version}::{module}::register,",
         place.rust_prefix()

@@ -28,6 +28,10 @@ pub struct InitContext {
 #[derive(Debug, Clone, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct ResourceContext {
+    /// The kind in the API, which may be no name of a type.
+    pub api_kind: String,
+    /// The version in the API, which may be no name of a module.
+    pub api_version: String,
     /// Whether objects are cluster-scoped.
     pub cluster: bool,
     /// The words of the command in the image that objects run, as Rust literals, one on each line.
@@ -45,10 +49,13 @@ pub struct ResourceContext {
     /// Module of the group followed by `::`, in a project with several groups.
     pub group_module: String,
     pub has_command: bool,
+    /// Whether the kind in the API is no name of a type.
+    pub has_root: bool,
     pub has_port: bool,
     pub has_user: bool,
     /// The image that objects run, if the type was created for one.
     pub image: String,
+    /// The name of its type.
     pub kind: String,
     pub kind_lower: String,
     /// Whether the operator watches namespaces, and not the whole cluster.
@@ -71,6 +78,7 @@ pub struct ResourceContext {
     pub type_path: String,
     /// Numeric user that the image runs as.
     pub user: String,
+    /// The module of the version.
     pub version: String,
 }
 

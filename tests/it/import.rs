@@ -65,7 +65,7 @@ fn what_cannot_be_imported_changes_nothing() {
         ),
         (size("{$ref: '#/a'}"), "has `$ref`"),
         (size("{properties: {}}"), "is not structural"),
-        (kind("kind: Thing", "kind: thing"), "things.example.com"),
+        (kind("kind: Thing", "kind: my-thing"), "things.example.com"),
         (kind("v1\nkind", "v1beta1\nkind"), "v1beta1"),
         (kind("example.com", "{{ .Values.group }}"), "Helm template"),
         (

@@ -37,6 +37,33 @@ fn own_lines(run: &Run) -> Vec<String> {
         .collect()
 }
 
+/// A CRD with names that are none in Rust.
+const POSTGRESQL: &str = "\
+apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: postgresqls.foo.policy-x.my-org.example.io}
+spec:
+  group: foo.policy-x.my-org.example.io
+  names: {kind: postgresql, plural: postgresqls, singular: postgresql, listKind: postgresqlList}
+  scope: Namespaced
+  versions:
+  - name: match
+    served: true
+    storage: true
+    schema: &schema
+      openAPIV3Schema:
+        type: object
+        properties:
+          spec: {type: object, properties: {teamId: {type: string}}}
+          status: {type: object, properties: {ready: {type: boolean}}}
+    subresources: &subresources {status: {}}
+  - name: foo1
+    served: true
+    storage: false
+    schema: *schema
+    subresources: *subresources
+";
+
 #[test]
 fn unusual_names_compile_and_pass_the_lints() {
     let _one_at_a_time = compiling();
@@ -52,6 +79,17 @@ fn unusual_names_compile_and_pass_the_lints() {
             "--kind ValidatingAdmissionPolicyBindingTemplate --version v1alpha1",
         ],
     );
+    sandbox.write("crds.yaml", POSTGRESQL);
+    sandbox.kbr("import crd crds.yaml").success();
+    let postgresql = "--group foo.policy-x --version match --kind postgresql";
+    sandbox
+        .kbr(&format!("create api {postgresql} --resource=false"))
+        .success();
+    sandbox
+        .kbr(&format!(
+            "create webhook {postgresql} --defaulting --conversion --spoke foo1"
+        ))
+        .success();
     let run = sandbox.kbr("manifests").success();
     assert_eq!(
         own_lines(&run).last().map(String::as_str),

@@ -102,13 +102,18 @@ pub enum ApiError {
     #[error("`{wanted}` conflicts with `{existing}`: both would be the Rust module `{module}`")]
     #[diagnostic(
         code("group-clash"),
-        help("choose another `--group`, or use one project for each group")
+        help("choose another `--group`, {}or use one project for each group", module_option(option.as_deref()))
     )]
     GroupClash {
         wanted: String,
         existing: String,
         module: String,
+        /// The option that chooses another module, if the command has one.
+        option: Option<String>,
     },
+    #[error("the API group `{group}` already has the Rust module `{module}`")]
+    #[diagnostic(code("other-group-module"), help("omit `--group-module`"))]
+    OtherGroupModule { group: String, module: String },
     #[error("the API group `{group}` is protected: only Kubernetes itself defines types in it")]
     #[diagnostic(code("protected-group"))]
     #[diagnostic(help(
@@ -180,6 +185,10 @@ fn another_controller(same_version: bool) -> &'static str {
              type `--controller-name NAME`"
         }
     }
+}
+
+fn module_option(option: Option<&str>) -> String {
+    option.map_or_else(String::new, |option| format!("add `{option}`, "))
 }
 
 fn same_group(option: Option<&Group>) -> String {

@@ -34,19 +34,23 @@ fn of_file(path: &str) -> Vec<String> {
     }
     if let Some(module) = path.strip_prefix(&folder(layout::WEBHOOKS)) {
         let parts: Vec<_> = module.split('/').collect();
-        let Some(version) = parts.iter().position(|part| is_version(part)) else {
+        // The module of a webhook is in that of its version, and may have modules itself.
+        let is_webhook = |part: &&str| {
+            let part = part.rsplit_once('_').map(|(_, part)| part);
+            part.is_some_and(|part| matches!(part, "defaulter" | "validator" | "converter"))
+        };
+        let Some(end) = parts.iter().position(is_webhook) else {
             return Vec::new();
         };
-        let Some((kind, part)) = parts.get(version + 1).and_then(|it| it.rsplit_once('_')) else {
+        let ([group @ .., version], Some((kind, part))) =
+            (&parts[..end], parts[end].rsplit_once('_'))
+        else {
             return Vec::new();
         };
-        let group: String = parts[..version]
-            .iter()
-            .map(|it| format!("{it}::"))
-            .collect();
-        let version = parts[version];
+        let group: String = group.iter().map(|it| format!("{it}::")).collect();
+        let in_test = version.trim_end_matches('_');
         return vec![
-            format!("{group}{kind}_{version}_{part}::"),
+            format!("{group}{kind}_{in_test}_{part}::"),
             format!("{group}{version}::{kind}_{part}::"),
         ];
     }
@@ -55,12 +59,6 @@ fn of_file(path: &str) -> Vec<String> {
     test.map(|it| format!("{}::", it.replace('/', "::")))
         .into_iter()
         .collect()
-}
-
-/// Whether a module is that of a version, such as `v1beta1`.
-fn is_version(module: &str) -> bool {
-    let mut characters = module.chars();
-    characters.next() == Some('v') && characters.next().is_some_and(|it| it.is_ascii_digit())
 }
 
 #[cfg(test)]
@@ -95,6 +93,10 @@ mod tests {
                 ],
             ),
             ("src/webhook/v1.rs", &[]),
+            (
+                "src/webhook/match_/captain_validator.rs",
+                &["captain_match_validator::", "match_::captain_validator::"],
+            ),
             (
                 "tests/it/crew/captain_controller.rs",
                 &["crew::captain_controller::"],

@@ -3,7 +3,7 @@
 use serde_json::json;
 
 use super::*;
-use crate::cli::{Cli, Command, Create};
+use crate::cli::{Cli, Command, Create, Known};
 use crate::commands::create_api::{self, Parts};
 use crate::commands::create_webhook;
 use crate::import::documents::CrdDocument;
@@ -42,8 +42,17 @@ fn documents(crds: &[(&str, &str)]) -> Documents {
     }
 }
 
+fn args(except: &[&str]) -> ImportCrdArgs {
+    ImportCrdArgs {
+        paths: Vec::new(),
+        except: except.iter().map(|it| (*it).to_owned()).collect(),
+        force: false,
+        group_module: Vec::new(),
+    }
+}
+
 fn imported(project: Project, crds: &[(&str, &str)]) -> Result<Project> {
-    let wanted = with_types(project, &documents(crds), &Hints::new(), false)?;
+    let wanted = plan(project, &args(&[]), documents(crds))?;
     Ok(wanted.project.expect("a project"))
 }
 
@@ -105,10 +114,34 @@ fn what_exists_or_cannot_be_is_refused() {
     );
 }
 
+/// Whatever is wrong with one CRD of a folder, the others can be imported.
+#[test]
+fn the_error_of_one_crd_says_how_to_leave_it_out() {
+    let long = "a".repeat(60);
+    let groups = format!("{long}.{long}.{long}.{long}.org");
+    for (group, kind) in [
+        ("crew.k8s.io", "Sailor"),
+        ("ship.example.com", "Sailor"),
+        ("crew.example.com", "Captains"),
+        ("crew.example.com", "CaptainList"),
+        ("crew.example.com", "Vec"),
+        ("crew.example.com", "my-kind"),
+        (&groups, "Sailor"),
+    ] {
+        let project = imported(project(false), &[("crew.example.com", "Captain")]);
+        let error = imported(project.expect("an import"), &[(group, kind)]).expect_err(kind);
+        let help = miette::Diagnostic::help(&error)
+            .expect("a help")
+            .to_string();
+        let expected = format!("add `--except {}s.{group}`", kind.to_lowercase());
+        assert!(help.contains(&expected), "{error}: {help}");
+    }
+}
+
 #[test]
 fn the_files_are_those_of_a_type() {
     let crds = documents(&[("crew.example.com", "Captain")]);
-    let wanted = with_types(project(false), &crds, &Hints::new(), false).expect("an import");
+    let wanted = plan(project(false), &args(&[]), crds).expect("an import");
     let text = format!("{:#?}", wanted.changes);
     for path in ["api/src/v1/captain_types.rs", "captain_editor_role.yaml"] {
         assert!(text.contains(path), "{path}");
@@ -119,14 +152,7 @@ fn the_files_are_those_of_a_type() {
 #[test]
 fn crds_can_be_left_out() {
     let crds = documents(&[("crew.example.com", "Captain"), ("crew.example.com", "Vec")]);
-    let plan = |except: &[&str]| {
-        let args = ImportCrdArgs {
-            paths: Vec::new(),
-            except: except.iter().map(|it| (*it).to_owned()).collect(),
-            force: false,
-        };
-        plan(project(false), &args, &crds)
-    };
+    let plan = |except: &[&str]| plan(project(false), &args(except), crds.clone());
     let message = plan(&[]).expect_err("`Vec` cannot be a kind");
     assert!(
         format!("{message:?}").contains("vecs.crew.example.com"),
@@ -143,7 +169,7 @@ fn crds_can_be_left_out() {
 /// The texts of the files that a command creates in the project.
 fn created(project: &Project, line: &str) -> Vec<(String, String)> {
     let args: Vec<_> = format!("kbr {line}").split(' ').map(Into::into).collect();
-    let cli = Cli::of(&args, &[]).expect("a line");
+    let cli = Cli::of(&args, &Known::default()).expect("a line");
     let wanted = match cli.command {
         Command::Create(Create::Api(args)) => {
             let parts = Parts {
@@ -178,7 +204,7 @@ fn what_is_scaffolded_for_an_imported_kind_assumes_no_fields() {
         second["name"] = json!("v2");
         second["storage"] = json!(false);
         versions.as_array_mut().expect("a list").push(second);
-        let wanted = with_types(project(false), &crds, &Hints::new(), false).expect("an import");
+        let wanted = plan(project(false), &args(&[]), crds).expect("an import");
         let project = wanted.project.expect("a project");
         for line in [
             "create api --resource=false --version v1 --kind Captain",

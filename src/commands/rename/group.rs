@@ -25,6 +25,9 @@ pub fn requested(project: &Project, args: &RenameGroupArgs) -> Result<Requested>
     let own = after.resources.iter_mut().filter(|it| it.is_own());
     for resource in own.filter(|it| it.qualified_group() == from) {
         resource.group = to.cloned();
+        if let Some(api) = resource.api_mut() {
+            api.group_module = None;
+        }
     }
     let into = match to {
         Some(to) => format!("{to}.{domain}"),

@@ -18,7 +18,8 @@ pub fn requested(project: &Project, args: &RenameKindArgs) -> Result<Requested> 
     refused(project, &after, project)?;
     let words = Words {
         group: [old.qualified_group(), old.qualified_group()],
-        kind: Some([old.kind.to_string(), args.to.to_string()]),
+        kind: Some([&old.kind, &args.to].map(Kind::to_string)),
+        type_name: Some([&old.kind, &args.to].map(Kind::type_name)),
         plurals: vec![[&old.plural, &plural].map(Plural::to_string)],
         left: vec![old.kind.lower()],
         ..Words::default()

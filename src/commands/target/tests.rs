@@ -67,14 +67,130 @@ fn a_group_is_found_by_its_name_in_project_and_as_a_whole() {
     }
 }
 
+/// Names that an API server accepts, and that are not those of Rust.
 #[test]
-fn a_group_outside_of_the_domain_gets_its_old_name_back() {
-    let bench = imported("crew.sea.org");
-    let renamed = bench.after("rename group --group crew --to ship");
-    let types = renamed.text("api/src/v1/captain_types.rs");
-    assert!(types.contains("group = \"ship.sea.org\""), "{types}");
-    assert_same(
-        &renamed.after("rename group --group ship --to crew"),
-        &bench,
-    );
+fn names_that_kubernetes_allows_become_names_of_rust() {
+    let mut bench = Bench::small("");
+    let version = |name: &str, stored| {
+        format!(
+            "  - name: {name}
+    served: true
+    storage: {stored}
+    schema: {{openAPIV3Schema: {{type: object, properties: {{spec: {{type: object}}, status: {{type: object, properties: {{a: {{type: string}}}}}}}}}}}}
+    subresources: {{status: {{}}}}
+"
+        )
+    };
+    let (head, _) = CRD.split_once("  - name").expect("versions");
+    let head = head.replace("Captain", "postgresThing");
+    let head = head.replace("captain", "postgresthing");
+    let crd = head + &version("match", true) + &version("foo1", false);
+    bench.edit("crds.yaml", &crd);
+    let lines = [
+        "import crd crds.yaml",
+        "create api --group crew --version match --kind postgresThing --resource=false",
+        "create webhook --group crew --version match --kind postgresThing --defaulting --conversion --spoke foo1",
+        "create policy --group crew --version match --kind postgresThing --validating",
+        "create api --group crew --version v1 --kind postgresThing",
+        "rename kind --group crew --kind postgresThing --to Postgres",
+        "rename version --group crew --version match --to v2",
+        "rename version --group crew --version foo1 --to v3",
+    ];
+    for (at, line) in lines.into_iter().enumerate() {
+        bench = bench.after(line);
+        for (path, text) in bench.files.iter().filter(|(path, _)| path.ends_with(".rs")) {
+            let parsed: syn::Result<syn::File> = syn::parse_str(text);
+            assert!(parsed.is_ok(), "{line}: {path}: {text}");
+        }
+        let (kind, type_name) = match at {
+            ..5 => ("postgresThing", "PostgresThing"),
+            _ => ("Postgres", "Postgres"),
+        };
+        let (version, module) = match at {
+            ..6 => ("match", "match_"),
+            _ => ("v2", "v2"),
+        };
+        let path = format!("api/src/{module}/{}_types.rs", kind.to_lowercase());
+        let types = bench.text(&path);
+        for part in [
+            format!("kind = \"{kind}\""),
+            format!("version = \"{version}\""),
+            format!("status = \"{type_name}Status\""),
+        ] {
+            assert!(types.contains(&part), "{line}: {part}: {types}");
+        }
+        let crdgen = bench.text("api/src/bin/crdgen.rs");
+        assert!(
+            crdgen.contains(&format!("{module}::{type_name}>")),
+            "{crdgen}"
+        );
+    }
+    let own = bench.text("api/src/v1/postgres_types.rs");
+    assert!(own.contains("struct PostgresSpec"), "{own}");
+}
+
+#[test]
+fn two_groups_with_one_first_word_have_two_modules() {
+    let one = |group: &str, module: &str| {
+        let mut bench = Bench::small("--multigroup");
+        bench.edit("crds.yaml", &CRD.replace("crew.sea.org", group));
+        let mut bench = bench.after(&format!("import crd crds.yaml {module}"));
+        bench.files.remove("crds.yaml");
+        bench
+    };
+    let both = |first: &str, second: &str, module: &str| {
+        let mut bench = one(first, "");
+        bench.edit("crds.yaml", &CRD.replace("crew.sea.org", second));
+        let refused = bench
+            .wanted("import crd crds.yaml")
+            .expect_err("one module");
+        let help = miette::Diagnostic::help(&refused)
+            .expect("a help")
+            .to_string();
+        assert!(
+            help.contains("--group-module crew.sea.org=crew_sea_org"),
+            "{help}"
+        );
+        let mut bench = bench.after(&format!("import crd crds.yaml {module}"));
+        bench.files.remove("crds.yaml");
+        bench
+    };
+    let module = "--group-module crew.sea.org=crew_sea";
+    let bench = both("crew.example.com", "crew.sea.org", module);
+    let mut after = bench.clone();
+    for line in [
+        "create api --resource=false --version v1 --kind Captain --group crew",
+        "create api --resource=false --version v1 --kind Captain --group crew.sea.org",
+        "create api --version v1 --kind Sailor --group crew.sea.org",
+        "create webhook --version v1 --kind Captain --defaulting --group crew.sea.org",
+        "create policy --version v1 --kind Captain --validating --group crew",
+        "create policy --version v1 --kind Captain --validating --group crew.sea.org",
+    ] {
+        after = after.after(line);
+    }
+    for path in [
+        "api/src/crew/v1/captain_types.rs",
+        "api/src/crew_sea/v1/captain_types.rs",
+        "api/src/crew_sea/v1/sailor_types.rs",
+        "config/samples/crew-sea_v1_captain.yaml",
+        "src/controller/crew/captain_controller.rs",
+        "src/controller/crew_sea/captain_controller.rs",
+        "src/webhook/crew_sea/v1/captain_defaulter.rs",
+    ] {
+        assert!(after.files.contains_key(path), "no {path}");
+    }
+    for line in [
+        "delete policy --version v1 --kind Captain --validating --group crew.sea.org",
+        "delete webhook --version v1 --kind Captain --defaulting --group crew.sea.org",
+        "delete api --version v1 --kind Sailor --group crew.sea.org",
+        "delete policy --version v1 --kind Captain --validating --group crew",
+        "delete api --version v1 --kind Captain --group crew",
+        "delete controller --version v1 --kind Captain --group crew.sea.org",
+    ] {
+        after = after.after(line);
+    }
+    assert_same(&after, &one("crew.sea.org", module));
+    let refused = bench
+        .refused("create api --version v1 --kind Sailor --group crew.sea.org --group-module ship");
+    assert_eq!(refused, ["other-group-module"]);
 }

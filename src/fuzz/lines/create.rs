@@ -9,6 +9,7 @@ pub(super) fn api(random: &mut Random) -> Line {
     line.option(random, 1, "--kind", KINDS);
     line.option(random, 4, "--group", GROUPS);
     line.option(random, 2, "--version", VERSIONS);
+    line.option(random, 8, "--group-module", "foo·crew_a·type·A");
     line.option(random, 5, "--plural", "foos·bars·sheep·redises·on");
     for option in ["--resource", "--controller", "--namespaced"] {
         line.option(random, 4, option, BOOLEANS);

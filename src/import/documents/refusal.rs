@@ -13,6 +13,8 @@ use super::reason::Reason;
 pub struct Refusal {
     /// Such as `crds/things.yaml:3: `, with the CRD, the version and the field.
     place: String,
+    /// The name of the CRD, if it is known.
+    pub crd: Option<String>,
     pub reason: Reason,
 }
 
@@ -26,12 +28,20 @@ impl Refusal {
 
     pub(super) fn of_path(path: &str, reason: Reason) -> Self {
         let place = format!("`{path}` ");
-        Self { place, reason }
+        Self {
+            place,
+            crd: None,
+            reason,
+        }
     }
 
     pub(super) fn of_line(file: &str, line: usize, reason: Reason) -> Self {
         let place = format!("`{file}:{line}` ");
-        Self { place, reason }
+        Self {
+            place,
+            crd: None,
+            reason,
+        }
     }
 
     pub(super) fn of_crd(file: &str, line: usize, name: &str, problem: Problem) -> Self {
@@ -39,13 +49,17 @@ impl Refusal {
             "" => String::new(),
             version => format!(", {version}"),
         };
+        let crd = (!name.is_empty()).then(|| name.to_owned());
         let name = if name.is_empty() { "the CRD" } else { name };
         let field = match problem.path.as_str() {
             "" => String::new(),
             path => format!("`{path}` "),
         };
         let place = format!("`{file}:{line}`: {name}{version}: {field}");
-        let reason = problem.reason;
-        Self { place, reason }
+        Self {
+            place,
+            crd,
+            reason: problem.reason,
+        }
     }
 }

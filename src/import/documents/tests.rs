@@ -21,6 +21,10 @@ spec:
           spec: {type: object, properties: {size: {type: integer}}}
 ";
 
+fn read(given: &[Given]) -> Result<Documents, Vec<Refusal>> {
+    super::read(given, &[])
+}
+
 fn given(path: &str, files: &[(&str, &str)]) -> Given {
     let file = |(path, text): &(&str, &str)| ((*path).to_owned(), Some((*text).to_owned()));
     Given {

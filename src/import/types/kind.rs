@@ -32,9 +32,14 @@ pub(super) fn kube(root: &Root, has_status: bool) -> String {
         Meta::text("group", text_of(crd, "/spec/group")),
         Meta::text("version", text_of(version, "name")),
         Meta::text("kind", kind),
+    ];
+    if root.type_name() != kind {
+        kube.push(Meta::text("root", &root.type_name()));
+    }
+    kube.extend([
         Meta::text("plural", text_of(names, "plural")),
         Meta::text("singular", &singular),
-    ];
+    ]);
     let texts = |key: &str, name: &'static str| {
         let texts: Vec<Meta> = texts_of(names, key)
             .map(|text| Meta::text(name, text))
@@ -50,7 +55,7 @@ pub(super) fn kube(root: &Root, has_status: bool) -> String {
         kube.push(Meta::word("no_spec"));
     }
     if has_status {
-        kube.push(Meta::text("status", &format!("{kind}Status")));
+        kube.push(Meta::text("status", &(root.type_name() + "Status")));
     }
     let doc = text_of(root.schema, "description");
     if !doc.trim().is_empty() {

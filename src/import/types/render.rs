@@ -12,6 +12,7 @@ use super::names::{camel, idents, others, plain, variants};
 use super::text::{self, Meta, attribute, entry};
 use crate::import::hints::GoConstant;
 use crate::manifests::schema::FLOAT;
+use crate::names::version_module;
 
 /// The modules of Kubernetes' types, by the names that they are imported by.
 pub const MODULES: &[(&str, &str)] = &[
@@ -89,7 +90,7 @@ impl<'a> Module<'a> {
             () if at == self.version => format!("super::{name}"),
             () => {
                 self.versions.insert(at);
-                format!("{}::{name}", self.group.versions[at])
+                format!("{}::{name}", version_module(&self.group.versions[at]))
             }
         }
     }
@@ -322,7 +323,7 @@ impl<'a> Module<'a> {
             .collect();
         versions.sort();
         for version in versions {
-            let _ = writeln!(text, "use super::super::{version};");
+            let _ = writeln!(text, "use super::super::{};", version_module(version));
         }
         text += &self.text;
         if text::calls_json(&text) {

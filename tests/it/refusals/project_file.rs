@@ -429,8 +429,8 @@ fn a_project_file_with_paths_instead_of_names() {
             "kind: Foo",
             "kind: ../Foo",
             format!(
-                "resources[0]: `../Foo` is not a kind: it must be upper camel case, of at most 59 letters \
-                 and digits; type a name such as `CronJob` at line {} column 3",
+                "resources[0]: `../Foo` is not a kind: it must be of at most 59 letters and digits, and begin with \
+                 a letter; type a name such as `CronJob` at line {} column 3",
                 at("- api:")
             ),
         ),
