@@ -21,6 +21,17 @@ pub fn variable(name: &str, default: &str) -> OsString {
     value.unwrap_or_else(|| default.into())
 }
 
+/// The files of the user's kubeconfig, the most important first.
+pub fn kubeconfigs() -> Vec<PathBuf> {
+    match variable("KUBECONFIG", "") {
+        none if none.is_empty() => {
+            let home = dirs::home_dir().into_iter();
+            home.map(|home| home.join(".kube/config")).collect()
+        }
+        paths => env::split_paths(&paths).collect(),
+    }
+}
+
 /// What kbr prints with these arguments in the folder `root`, or what it says about its failure.
 pub fn output(root: &Path, arguments: &[&str]) -> Result<String, String> {
     let output = Command::new(path())

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use crate::layout;
 use crate::tree::Tree;
 
-/// Parts of the names of tests, for the controllers, webhooks and tests whose files differ.
+/// Parts of the names of tests, for the controllers, webhooks, policies and tests whose files differ.
 pub fn tests(old: &Tree, new: &Tree) -> BTreeSet<String> {
     let files = |tree: &'_ Tree| -> BTreeSet<(String, String)> {
         let files = tree.files();
@@ -19,6 +19,16 @@ pub fn tests(old: &Tree, new: &Tree) -> BTreeSet<String> {
 }
 
 fn of_file(path: &str) -> Vec<String> {
+    if let Some(policy) = path.strip_prefix(layout::POLICIES) {
+        let mut parts = policy.trim_end_matches(".yaml").rsplit('_');
+        return match (parts.next(), parts.next(), parts.next()) {
+            (Some(which @ ("mutating" | "validating")), Some(kind), Some(version)) => {
+                let version = version.replace('-', "_");
+                vec![format!("{kind}_{version}_{which}_policy::")]
+            }
+            _ => Vec::new(),
+        };
+    }
     let Some(path) = path.strip_suffix(".rs") else {
         return Vec::new();
     };
@@ -101,6 +111,16 @@ mod tests {
                 "tests/it/crew/captain_controller.rs",
                 &["crew::captain_controller::"],
             ),
+            (
+                "config/policy/crew_v1_captain_validating.yaml",
+                &["captain_v1_validating_policy::"],
+            ),
+            (
+                "config/policy/foo1_captain_mutating.yaml",
+                &["captain_foo1_mutating_policy::"],
+            ),
+            ("config/policy/kustomization.yaml", &[]),
+            ("config/policy/name_references.yaml", &[]),
             ("tests/it/main.rs", &[]),
             ("src/main.rs", &[]),
             ("README.md", &[]),

@@ -113,6 +113,7 @@ impl Session<'_> {
         self.built = self.executable.clone().map(|executable| Built {
             executable,
             edited: Instant::now(),
+            begun: Instant::now(),
             took: Duration::ZERO,
         });
     }

@@ -1,6 +1,6 @@
 //! A cluster of the user's kubeconfig, as the deployed operator sees it.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 
@@ -13,6 +13,7 @@ use crate::names::objects;
 use crate::report::{Happening, Level, Report};
 use crate::toolchain::private::PrivateFile;
 use crate::toolchain::{kubectl, own};
+use crate::tree::read_text;
 use crate::yaml;
 
 /// How the operator is started there.
@@ -39,8 +40,8 @@ struct Deployed {
 
 impl Cluster {
     /// The cluster of the context, which must be allowed, for the project at `root`.
-    pub fn open(root: &Path, context: &str, report: &Report) -> Result<Self> {
-        allowed::check(root, context)?;
+    pub fn open(root: &Path, name: &str, report: &Report) -> Result<Self> {
+        allowed::check(root, name)?;
         let run = |arguments: &[&str]| {
             let output = kubectl::output(root, arguments);
             output.map_err(|reason| DevError::Kubectl { reason })
@@ -48,7 +49,7 @@ impl Cluster {
         let objects = config(root).map_err(|reason| DevError::Kubectl { reason })?;
         let deployed = Deployed::of(&objects).ok_or(DevError::NoManager)?;
         let (account, namespace) = (&deployed.account, &deployed.namespace);
-        let context = format!("--context={context}");
+        let context = format!("--context={name}");
         let view = [
             "config",
             "view",
@@ -59,6 +60,11 @@ impl Cluster {
         ];
         let view = run(&[&view[..], &[&context]].concat())?;
         let mut config: Value = serde_json::from_str(&view).unwrap_or_default();
+        if config.pointer("/users/0/user").is_none() {
+            let context = name.to_owned();
+            return Err(DevError::NoUser { context }.into());
+        }
+        make_absolute(&mut config, &kubeconfigs(root));
         let may = kubectl::output(
             root,
             &[
@@ -111,6 +117,41 @@ impl Cluster {
     /// The flag of kubectl and of an operator.
     pub fn flag(&self) -> String {
         format!("--kubeconfig={}", self.kubeconfig.path())
+    }
+}
+
+/// The files of the user's kubeconfig, by the folders that they are in.
+fn kubeconfigs(root: &Path) -> Vec<(PathBuf, Value)> {
+    let paths = own::kubeconfigs().into_iter().map(|path| root.join(path));
+    let files = paths.filter_map(|path| {
+        let text = read_text(&path).ok()??;
+        let folder = std::path::absolute(path.parent()?).ok()?;
+        Some((folder, serde_yaml::from_str(&text).ok()?))
+    });
+    files.collect()
+}
+
+/// Makes the paths absolute that kubectl leaves relative to the file that defines the user, the first of several.
+fn make_absolute(config: &mut Value, files: &[(PathBuf, Value)]) {
+    let name = config["users"][0]["name"].clone();
+    let defines = |file: &Value| {
+        list_of(file, "users")
+            .iter()
+            .any(|user| user["name"] == name)
+    };
+    let Some((folder, _)) = files.iter().find(|(_, file)| defines(file)) else {
+        return;
+    };
+    for (path, is_command) in [
+        ("/users/0/user/tokenFile", false),
+        ("/users/0/user/exec/command", true),
+    ] {
+        if let Some(Value::String(path)) = config.pointer_mut(path)
+            // Without a separator, a command is on PATH.
+            && (!is_command || path.contains('/'))
+        {
+            *path = folder.join(&*path).display().to_string();
+        }
     }
 }
 
@@ -221,6 +262,41 @@ mod tests {
         assert_eq!(Deployed::of(&objects[..1]), None);
         let twice = [objects[1].clone(), objects[1].clone()];
         assert_eq!(Deployed::of(&twice), None);
+    }
+
+    #[test]
+    fn paths_are_relative_to_the_file_that_defines_the_user() {
+        let file = |folder: &str, user: &str| {
+            let users = json!({ "users": [{ "name": user, "user": {} }] });
+            (PathBuf::from(folder), users)
+        };
+        let files = [file("/a", "other"), file("/b", "me"), file("/c", "me")];
+        for (user, expected) in [
+            (
+                json!({ "tokenFile": "token" }),
+                json!({ "tokenFile": "/b/token" }),
+            ),
+            (
+                json!({ "tokenFile": "/token" }),
+                json!({ "tokenFile": "/token" }),
+            ),
+            (
+                json!({ "exec": { "command": "./login" } }),
+                json!({ "exec": { "command": "/b/./login" } }),
+            ),
+            (
+                json!({ "exec": { "command": "/bin/login" } }),
+                json!({ "exec": { "command": "/bin/login" } }),
+            ),
+            (
+                json!({ "exec": { "command": "aws" } }),
+                json!({ "exec": { "command": "aws" } }),
+            ),
+        ] {
+            let mut config = json!({ "users": [{ "name": "me", "user": user }] });
+            make_absolute(&mut config, &files);
+            assert_eq!(config["users"][0]["user"], expected);
+        }
     }
 
     #[test]

@@ -40,6 +40,10 @@ pub enum DevError {
         format!("it has {known}; KUBECONFIG names the file")
     }))]
     NoContext { context: String, known: String },
+    #[error("the context `{context}` names no user that the kubeconfig defines")]
+    #[diagnostic(code("dev-no-user"))]
+    #[diagnostic(help("type `kubectl config set-context {context} --user=NAME`"))]
+    NoUser { context: String },
     #[error("kubectl failed: {reason}")]
     #[diagnostic(code("dev-kubectl"))]
     #[diagnostic(help(

@@ -19,9 +19,11 @@ const RUST_LOG: &str =
 /// An operator that was built and does not run yet.
 pub(super) struct Built {
     pub(super) executable: PathBuf,
-    /// When the first change was that is in it.
+    /// Time of the oldest edit in this build.
     pub(super) edited: Instant,
-    /// How long the build took.
+    /// When the build began.
+    pub(super) begun: Instant,
+    /// How long it took.
     pub(super) took: Duration,
 }
 
@@ -36,8 +38,35 @@ pub(super) struct Operator {
 
 struct Times {
     edited: Instant,
+    begun: Instant,
     built: Duration,
     started: Instant,
+}
+
+impl Times {
+    /// The seconds from the edit to `now`, by what they were spent on, in order.
+    fn phases(&self, now: Instant) -> [(&'static str, &'static str, f64); 4] {
+        let built = self.begun + self.built;
+        let spans = [
+            (
+                "wait",
+                "before the build",
+                self.begun.saturating_duration_since(self.edited),
+            ),
+            ("build", "building", self.built),
+            (
+                "swap",
+                "until the start",
+                self.started.saturating_duration_since(built),
+            ),
+            (
+                "start",
+                "starting",
+                now.saturating_duration_since(self.started),
+            ),
+        ];
+        spans.map(|(name, text, span)| (name, text, span.as_secs_f64()))
+    }
 }
 
 impl Session<'_> {
@@ -77,6 +106,7 @@ impl Session<'_> {
                 self.tell(running.text(&text).facts(facts));
                 let waits = Times {
                     edited: built.edited,
+                    begun: built.begun,
                     built: built.took,
                     started: Instant::now(),
                 };
@@ -169,15 +199,18 @@ impl Session<'_> {
                 .facts(facts),
         );
         if let Some(times) = waits {
-            let seconds = times.edited.elapsed().as_secs_f64();
-            let (build, start) = (
-                times.built.as_secs_f64(),
-                times.started.elapsed().as_secs_f64(),
-            );
+            let now = Instant::now();
+            let seconds = (now - times.edited).as_secs_f64();
+            let phases = times.phases(now);
+            let mut facts = json!({ "seconds": seconds });
+            for (name, _, seconds) in phases {
+                facts[name] = seconds.into();
+            }
+            let parts = phases.map(|(_, text, seconds)| format!("{seconds:.1} s {text}"));
             let text = format!(
-                "{seconds:.1} s from the change to the first reconcile: {build:.1} s building, {start:.1} s starting"
+                "{seconds:.1} s from the change to the first reconcile: {}",
+                parts.join(", ")
             );
-            let facts = json!({ "seconds": seconds, "build": build, "start": start });
             let first = Happening::new("first-reconcile", Level::Good, "Took");
             self.tell(first.text(&text).facts(facts));
         }
@@ -195,6 +228,25 @@ fn rounded(time: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_phases_are_the_whole_time() {
+        let edited = Instant::now();
+        let seconds = |seconds| edited + Duration::from_secs(seconds);
+        let times = Times {
+            edited,
+            begun: seconds(2),
+            built: Duration::from_secs(3),
+            started: seconds(6),
+        };
+        let phases = times
+            .phases(seconds(10))
+            .map(|(name, _, seconds)| (name, seconds));
+        assert_eq!(
+            phases,
+            [("wait", 2.0), ("build", 3.0), ("swap", 1.0), ("start", 4.0)]
+        );
+    }
 
     #[test]
     fn times_are_rounded() {

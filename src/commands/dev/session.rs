@@ -57,7 +57,7 @@ pub struct Session<'a> {
     /// The project when it was last looked at.
     pub(super) tree: Tree,
     debounce: Debounce,
-    /// When the first change was that is not running yet.
+    /// Time of the oldest edit that no running operator contains.
     pub(super) edited: Option<Instant>,
     pub(super) todo: Todo,
     /// The warnings that were shown.
@@ -154,7 +154,7 @@ impl<'a> Session<'a> {
                 },
                 Ok(Event::Files { is_made }) => {
                     self.debounce.touch(Instant::now());
-                    // One that vanishes at this moment comes with an event of its own.
+                    // A file that vanishes now sends its own event.
                     if is_made && let Err(error) = following.renew() {
                         self.fail("error", &format!("could not follow a folder: {error}"));
                     }
@@ -299,8 +299,7 @@ impl<'a> Session<'a> {
     fn finished(&mut self, finished: &Finished) {
         let messages = finished.messages.join("\n");
         if !messages.trim().is_empty() {
-            let what = finished.kind.word();
-            self.report.messages(what, &messages);
+            self.report.messages(finished.kind.word(), &messages);
         }
         match finished.kind {
             Kind::Manifests => self.generated(finished),
@@ -324,6 +323,7 @@ impl<'a> Session<'a> {
                 self.built = Some(Built {
                     executable,
                     edited,
+                    begun: finished.started,
                     took: finished.started.elapsed(),
                 });
             }

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use crate::layout;
+use crate::rust::marker::PREFIXES;
 use crate::tree::Tree;
 
 /// What differs between two states of a project.
@@ -63,17 +64,24 @@ fn is_config(path: &str) -> bool {
     path.starts_with(layout::CONFIG) && !path.starts_with(layout::SAMPLES)
 }
 
-/// The lines that kbr reads in the sources: markers, and the constants that a marker may refer to.
+/// The lines that kbr reads in the sources: markers, and the paths of constants to which a webhook marker may refer.
 fn marked(tree: &Tree) -> Vec<(&str, &str)> {
     let [_, sources] = layout::SOURCES;
     let lines = tree
         .files()
         .filter(|(path, _)| path.starts_with(sources))
-        .flat_map(|(path, text)| text.lines().map(move |line| (path, line.trim())));
-    let is_read = |line: &str| {
-        line.contains("+kbr:") || line.contains("+kubebuilder:") || line.contains("const ")
-    };
-    lines.filter(|(_, line)| is_read(line)).collect()
+        .flat_map(|(path, text)| {
+            let has_webhook = PREFIXES
+                .iter()
+                .any(|prefix| text.contains(&format!("{prefix}webhook:")));
+            text.lines()
+                .map(move |line| (path, line.trim(), has_webhook))
+        });
+    let read = lines.filter(|(_, line, has_webhook)| {
+        let is_marker = PREFIXES.iter().any(|prefix| line.contains(prefix));
+        is_marker || *has_webhook && line.contains("\"/")
+    });
+    read.map(|(path, line, _)| (path, line)).collect()
 }
 
 /// Where the markers of the controller with that name are, as `path:line`: below the last of them, or at its reconcile.
@@ -112,6 +120,10 @@ mod tests {
             ("api/README.md", "# A\n"),
             ("api/src/v1.rs", "struct A;\n"),
             ("src/controller.rs", CONTROLLER),
+            (
+                "src/webhook.rs",
+                "// +kbr:webhook:mutating=true\nconst A: u8 = 1;\nconst PATH: &str = \"/a\";\n",
+            ),
             ("config/rbac/role.yaml", "a: 1\n"),
             ("config/samples/a.yaml", "a: 1\n"),
             ("tests/it/main.rs", "fn a() {}\n"),
@@ -157,8 +169,16 @@ mod tests {
         let more = format!("{CONTROLLER}// more\n");
         let other = CONTROLLER.replace("get", "list");
         let without = CONTROLLER.lines().last().unwrap_or_default();
+        let constant = format!("{CONTROLLER}const A: &str = \"/a\";\n");
+        let webhook =
+            "// +kbr:webhook:mutating=true\nconst A: u8 = 1;\nconst PATH: &str = \"/a\";\n";
+        let renumbered = webhook.replace("= 1", "= 2");
+        let elsewhere = webhook.replace("/a", "/b");
         for (path, text, expected) in [
             ("README.md", "", NOTHING),
+            ("src/controller.rs", &constant, CODE),
+            ("src/webhook.rs", &renumbered, CODE),
+            ("src/webhook.rs", &elsewhere, manifests),
             ("api/README.md", "", NOTHING),
             ("tests/it/main.rs", "", NOTHING),
             ("src/controller.rs", CONTROLLER, NOTHING),

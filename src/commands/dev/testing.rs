@@ -40,7 +40,7 @@ struct Running {
 }
 
 impl Session<'_> {
-    /// Runs the tests of the controllers and webhooks that have changed since the last time.
+    /// Runs the tests of the controllers, webhooks and policies that have changed since the last time.
     pub(super) fn test(&mut self) {
         let note = Happening::new("note", Level::Note, "Note");
         if self.testing.running.is_some() {
@@ -48,7 +48,7 @@ impl Session<'_> {
         }
         let names = affected::tests(&self.testing.tested, &self.tree);
         if names.is_empty() {
-            let text = "no controller, webhook or test has changed since the last tests; \
+            let text = "no controller, webhook, policy or test has changed since the last tests; \
                         `make test` runs all of them";
             return self.tell(note.text(text));
         }
@@ -117,7 +117,7 @@ impl Session<'_> {
         let facts = json!({ "passed": passed, "failed": failed });
         if is_success {
             let text = match passed {
-                0 => "no test has such a name".to_owned(),
+                0 => "no tests match".to_owned(),
                 count => format!("{count} passed"),
             };
             let tested = Happening::new("tested", Level::Good, "Tested");
