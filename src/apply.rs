@@ -56,6 +56,14 @@ pub fn apply(root: &Path, plan: &Plan, typed: Typed) -> Result<(), ApplyError> {
     })
 }
 
+/// Writes a file of the user's configuration of kbr, which is in no project.
+pub fn write_config(path: &Path, text: &str) -> Result<(), IoError> {
+    let folder = path.parent().unwrap_or(Path::new("."));
+    on_disk(|| fs::create_dir_all(folder)).map_err(IoError::at("create", folder))?;
+    let written = write_beside(path, text).map_err(IoError::at("write", path))?;
+    put(path, Some(&written))
+}
+
 /// Does one write. All writes go through here, so that tests can make each of them fail, or end the
 /// process before it.
 fn on_disk<T>(write: impl FnOnce() -> io::Result<T>) -> io::Result<T> {

@@ -189,9 +189,9 @@
 //!
 //! # Invariants
 //!
-//! - In a project, one module reads the disk ([`tree`]) and one writes it ([`apply`]). In the cache
-//!   of `kbr envtest`, which is not part of a project, one module does both (`envtest::store`). One module starts
-//!   processes and threads ([`toolchain`]), one opens connections (`envtest::download`), one talks to the user
+//! - In a project, one module reads the disk ([`tree`]) and one writes it ([`apply`], also the user's configuration of kbr).
+//!   In the cache of `kbr envtest`, which is not part of a project, one module does both (`envtest::store`). One module starts
+//!   processes and threads, and writes the temporary files that they need ([`toolchain`]), one opens connections (`envtest::download`), one talks to the user
 //!   ([`report`]). Only [`commands`] sees them all, and asks the system two things itself: whether
 //!   a folder exists, and what its name is. A test checks the imports.
 //! - Everything else is pure. Planning touches no disk, clock, environment or terminal, so the

@@ -347,11 +347,8 @@ fn the_users_own_lines_around_a_marker_stay() {
     );
     sandbox.kbr("create api --kind Foo").success();
     let text = sandbox.read("src/controller.rs");
-    assert!(
-        text.contains("pub mod foo_controller;\nmod helpers;\r\n")
-            || text.contains("mod helpers;\r\npub mod foo_controller;\n"),
-        "{text}"
-    );
+    let expected = "pub mod foo_controller;\nmod helpers;\r\n// +kbr:scaffold:modules\n";
+    assert!(text.ends_with(expected), "{text}");
 }
 
 #[test]

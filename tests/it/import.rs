@@ -141,8 +141,14 @@ fn the_webhook_of_a_conversion_is_scaffolded_as_told() {
             "create webhook --group b --kind Thing --version v1 --conversion --spoke v2",
         ]
     );
-    for command in told {
+    for (command, group) in told.into_iter().zip(["a", "b"]) {
         sandbox.kbr(command).success();
+        let converter = sandbox.read(&format!("src/webhook/{group}/v2/thing_converter.rs"));
+        for part in ["type Hub = v1::Thing;", "type Spoke = v2::Thing;"] {
+            assert!(converter.contains(part), "{converter}");
+        }
+        let register = format!("webhook::{group}::v2::thing_converter::register,");
+        assert!(sandbox.read("src/lib.rs").contains(&register), "{register}");
     }
     let again = sandbox.kbr("import crd crds.yaml --force").success().stderr;
     assert!(!again.contains("scaffolds it"), "{again}");

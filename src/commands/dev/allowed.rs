@@ -4,12 +4,11 @@
 //! `~/Library/Application Support` on macOS. They belong to the user, and not to the project: nobody else's clone allows
 //! a cluster of theirs.
 
-use std::fs;
 use std::path::{Path, PathBuf};
 
 use super::error::DevError;
+use crate::apply;
 use crate::commands::error::Result;
-use crate::error::IoError;
 use crate::report::{Happening, Level, Report};
 use crate::toolchain::{kubectl, own};
 use crate::tree::read_text;
@@ -21,9 +20,7 @@ pub fn allow(root: &Path, name: &str, report: &Report) -> Result<()> {
     let mut text = read(&path)?;
     if !is_in(&text, name) {
         text += &format!("{name}\n");
-        let folder = path.parent().unwrap_or(&path);
-        fs::create_dir_all(folder).map_err(IoError::at("create", folder))?;
-        fs::write(&path, text).map_err(IoError::at("write", &path))?;
+        apply::write_config(&path, &text)?;
     }
     let text = format!(
         "`kbr dev --context {name}`: {server}\nin {}",

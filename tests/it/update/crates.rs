@@ -29,6 +29,16 @@ fn project(prepare: impl FnOnce(&Sandbox)) -> Sandbox {
 #[test]
 fn no_command_makes_a_project_with_such_a_crate_out_of_date() {
     let sandbox = project(|_| {});
+    for path in [
+        "Cargo.toml",
+        "api/src/v1/captain_types.rs",
+        "src/controller/captain_controller.rs",
+        "src/controller/certificate_controller.rs",
+    ] {
+        let mark = if path.ends_with(".rs") { "//" } else { "#" };
+        sandbox.write(path, &format!("{}\n{mark} Mine.\n", sandbox.read(path)));
+    }
+    commit(&sandbox);
     sandbox.kbr(UP_TO_DATE).success();
     let delete = format!("delete controller {CERTIFICATE} --controller-name certificate");
     for line in [
@@ -44,6 +54,9 @@ fn no_command_makes_a_project_with_such_a_crate_out_of_date() {
         sandbox.kbr(line).success();
         let run = sandbox.kbr(UP_TO_DATE);
         assert_eq!(run.code(), Some(0), "{line}: {run:?}");
+        let manifest = sandbox.read("Cargo.toml");
+        assert!(manifest.ends_with("\n# Mine.\n"), "{line}: {manifest}");
+        commit(&sandbox);
     }
 }
 

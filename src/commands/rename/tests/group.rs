@@ -68,22 +68,25 @@ spec:
         properties:
           spec: {type: object, required: [height], properties: {height: {type: integer, minimum: 3}}}
 ";
-    let imported = |crd: &str| {
+    let imported = |domain: &str, crd: &str| {
         let mut bench = Bench::small("");
-        bench.edit("crds.yaml", crd);
+        bench.edit("crds.yaml", &crd.replace("example.com", domain));
         let mut bench = bench.after("import crd crds.yaml");
         bench.files.remove("crds.yaml");
         bench
     };
 
-    let before = imported(CRD);
-    let group = before.after(&rename("crew", "ship"));
-    assert_same(&group, &imported(&CRD.replace("crew", "ship")));
-    let kind = before.after("rename kind --group crew --kind Mast --to Sail --plural sails");
-    let new = imported(&CRD.replace("Mast", "Sail").replace("mast", "sail"));
-    for folder in ["config/samples", "tests/stored"] {
-        let sample = format!("{folder}/crew_v1_sail.yaml");
-        assert_eq!(kind.text(&sample), new.text(&sample));
+    for domain in ["example.com", "sea.org"] {
+        let before = imported(domain, CRD);
+        let group = before.after(&rename("crew", "ship"));
+        assert_same(&group, &imported(domain, &CRD.replace("crew", "ship")));
+        assert_same(&group.after(&rename("ship", "crew")), &before);
+        let kind = before.after("rename kind --group crew --kind Mast --to Sail --plural sails");
+        let new = imported(domain, &CRD.replace("Mast", "Sail").replace("mast", "sail"));
+        for folder in ["config/samples", "tests/stored"] {
+            let sample = format!("{folder}/crew_v1_sail.yaml");
+            assert_eq!(kind.text(&sample), new.text(&sample));
+        }
     }
 }
 
