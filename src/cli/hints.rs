@@ -7,50 +7,20 @@ use clap::error::{ContextKind, ContextValue, ErrorKind};
 
 use crate::error::either;
 
-/// Pairs of flag and hint, sorted.
-const FLAGS: [(&str, &str); 11] = [
-    (
-        "--fetch-deps",
-        "`cargo build` fetches what is missing: omit the flag",
-    ),
-    (
-        "--license-file",
-        "type `--owner OWNER` to name the copyright holder, or `--license none` for no header",
-    ),
-    (
-        "--make",
-        "kbr runs nothing afterwards: omit the flag, and type `kbr manifests` when the types are written",
-    ),
-    ("--plugins", "kbr has no plugins: omit the flag"),
-    (
-        "--plural",
-        "only `kbr create api` and `kbr rename kind` take it; elsewhere the plural comes from PROJECT",
-    ),
-    (
-        "--programmatic-validation",
-        "type `--validating` for a policy; `--programmatic-validation` is for a webhook",
-    ),
-    (
-        "--project-version",
-        "PROJECT has only one version: omit the flag",
-    ),
-    (
-        "--skip-go-version-check",
-        "a project has no Go code: omit the flag",
-    ),
-    (
-        "--ssa",
-        "kube supports server-side apply for every type: omit the flag",
-    ),
-    (
-        "--validating",
-        "type `--programmatic-validation` for a webhook; `--validating` is for a policy",
-    ),
-    (
-        "--validation",
-        "type `--programmatic-validation` for a webhook, or `--validating` for a policy",
-    ),
-];
+/// In each line: a flag, and what to type instead.
+const FLAGS: &str = "\
+    --fetch-deps: `cargo build` fetches what is missing: omit the flag\n\
+    --license-file: type `--owner OWNER` to name the copyright holder, or `--license none` for no header\n\
+    --make: kbr runs nothing afterwards: omit the flag, and type `kbr manifests` when the types are written\n\
+    --plugins: kbr has no plugins: omit the flag\n\
+    --plural: only `kbr create api` and `kbr rename kind` take it; elsewhere the plural comes from PROJECT\n\
+    --programmatic-validation: type `--validating` for a policy; `--programmatic-validation` is for a webhook\n\
+    --project-version: PROJECT has only one version: omit the flag\n\
+    --skip-go-version-check: a project has no Go code: omit the flag\n\
+    --ssa: kube supports server-side apply for every type: omit the flag\n\
+    --validating: type `--programmatic-validation` for a webhook; `--validating` is for a policy\n\
+    --validation: type `--programmatic-validation` for a webhook, or `--validating` for a policy\n\
+";
 
 /// Words of kubebuilder, operator-sdk, cargo, helm and kubectl, each with what to type instead, one or more commands
 /// separated by `|`. A word that stands after one of kbr's own is a command of that one.
@@ -188,8 +158,9 @@ fn flag(error: &Error) -> Option<String> {
     let Some(ContextValue::String(typed)) = error.get(ContextKind::InvalidArg) else {
         return None;
     };
-    let hint = FLAGS.iter().find(|(flag, _)| flag == typed);
-    hint.map(|(_, hint)| (*hint).to_owned())
+    let mut hints = FLAGS.lines().filter_map(|line| line.split_once(": "));
+    let hint = hints.find(|(flag, _)| *flag == typed.as_str());
+    hint.map(|(_, hint)| hint.to_owned())
 }
 
 /// The last command that the words name, without those after it and without options and their values.

@@ -3,17 +3,16 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::str::FromStr;
 
-use crate::commands::beside::{check_beside, check_controller, check_group, check_names};
-use crate::commands::create_api::error::ApiError;
+use crate::commands::beside::{check_beside, check_controller};
 use crate::commands::error::{Error, Result};
-use crate::commands::target::halves;
+use crate::commands::import_crd;
 use crate::import::go::GoProject;
 use crate::import::go::error::GoError;
 use crate::import::go::project_file::GoResource;
 use crate::import::go::reconcilers::{self, Reconciler};
 use crate::import::types::Imported;
 use crate::names::{ControllerName, Domain, Group, Kind, NameError, Version};
-use crate::project::{Api, CoreType, Gvk, Origin, Policies, Project, Resource};
+use crate::project::{CoreType, Gvk, Project, Resource};
 
 use super::remaining::{Remaining, Step, external};
 
@@ -89,29 +88,9 @@ impl Model {
 
     /// Adds a version of a kind.
     fn own(&mut self, dir: &str, imported: &Imported) -> Result<()> {
-        let halves = halves(&self.project, &imported.group);
-        let (group, domain) = halves.map_err(bad(dir, "a group"))?;
-        let mut api = Api::new(imported.is_namespaced, imported.is_stored);
-        api.imported = true;
-        let resource = Resource {
-            origin: Origin::Own { api, domain },
-            controllers: Vec::new(),
-            group,
-            kind: named(dir, "a kind", &imported.kind)?,
-            plural: named(dir, "a plural", &imported.plural)?,
-            policies: Policies::default(),
-            version: named(dir, "a version", &imported.version)?,
-            webhooks: None,
-        };
-        if self.project.namespaced && resource.is_cluster_scoped() {
-            let kind = resource.kind;
-            return Err(ApiError::ClusterScope { kind }.into());
-        }
-        match check_group(&self.project, &resource) {
-            Err(Error::Api(ApiError::ProtectedGroup { .. })) if imported.is_approved => {}
-            checked => checked?,
-        }
-        check_names(&self.project, &resource)?;
+        let resource =
+            import_crd::own_type(&self.project, imported, |what, error| bad(dir, what)(error))?;
+        import_crd::check(&self.project, imported, &resource)?;
         self.project.upsert(resource);
         Ok(())
     }
@@ -349,11 +328,9 @@ fn is_of(go: &GoProject<'_>, reconciler: &Reconciler<'_, '_>, resource: &Resourc
     match gv {
         Some((group, _)) => {
             let is_group = *group == resource.qualified_group()
-                || resource.core_type().is_some_and(|core| {
-                    core.group == group
-                        || core.group_name() == group
-                        || core.group.strip_suffix(".k8s.io") == Some(group)
-                });
+                || resource
+                    .core_type()
+                    .is_some_and(|core| core.group == group || core.is_meant_by(group));
             is_kind && is_group
         }
         // The package could not be read: the name of the kind must do, if only one group has it.

@@ -5,7 +5,7 @@
 //! value that is valid under the one is valid under the other, so nothing is lost. They may differ in
 //!
 //! - descriptions, which many generators leave out;
-//! - fields that a later Kubernetes added to the type, which the CRD may lack: [`LATER`] has all of them since 1.16, the
+//! - fields that a later Kubernetes added to the type, which the CRD may lack: [`later`] has all of them since 1.16, the
 //!   first with this version of CRDs;
 //! - a default that Kubernetes sets wherever the type is used, and that controller-gen has not written;
 //! - `metadata` of a template, of which generators write all, some or no fields;
@@ -29,7 +29,7 @@ use schemars::JsonSchema;
 use schemars::generate::{SchemaGenerator, SchemaSettings};
 use serde_json::{Value, json};
 
-pub use self::later::LATER;
+pub use self::later::later;
 use super::keywords::OF_FIELD;
 use super::render::MODULES;
 use crate::manifests::json::{ELEMENTS, field_of, fields_of, is_true, text_of, texts_of};
@@ -37,7 +37,7 @@ use crate::manifests::schema::kubernetes_schemas;
 
 const QUANTITY: &str = "resource::Quantity";
 
-/// The title of a field that is in [`LATER`], while the schemas are made.
+/// The title of a field that is in [`later`], while the schemas are made.
 const IS_LATER: &str = "later";
 
 /// A type with fewer fields, with those below it, is recognised only if a description is Kubernetes' too, or if it merges
@@ -80,10 +80,10 @@ impl Kubernetes {
         add::<networking::v1::NetworkPolicySpec>(&mut generator);
         add::<rbac::v1::ClusterRole>(&mut generator);
         let mut definitions = generator.take_definitions(true);
-        for (path, fields) in LATER {
+        for (path, fields) in later() {
             let of_type = definitions
                 .iter_mut()
-                .find(|(name, _)| path_of(name).as_deref() == Some(*path));
+                .find(|(name, _)| path_of(name).as_deref() == Some(path));
             let properties = of_type.and_then(|(_, schema)| schema.get_mut("properties"));
             if let Some(properties) = properties.and_then(Value::as_object_mut) {
                 for (name, field) in properties
