@@ -74,7 +74,7 @@ use wanted::Wanted;
 pub fn run(cli: Cli, report: &Report) -> Result<()> {
     let run = Run::of(&cli, report)?;
     let root = &run.root;
-    if cli.command.plans() && run.is_finished()? {
+    if cli.command.plans() && run.finish_interrupted()? {
         // It may have left conflicts.
         return load(root).map(|_| ());
     }

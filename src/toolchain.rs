@@ -4,14 +4,14 @@
 //! crdgen runs as `cargo run --bin crdgen` from the root of the workspace, never with `-p`: with `-p`,
 //! cargo resolves other features and compiles dozens of crates a second time.
 
+pub mod child;
 mod error;
 pub mod git;
-pub mod kept;
 pub mod keys;
 pub mod kubectl;
-pub mod outside;
 pub mod own;
-pub mod private;
+pub mod secret_file;
+pub mod signals;
 
 use std::collections::VecDeque;
 use std::ffi::OsString;

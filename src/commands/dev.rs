@@ -34,9 +34,9 @@ use crate::commands::folder::load;
 use crate::error::IoError;
 use crate::layout;
 use crate::report::Report;
-use crate::toolchain::kept::Output;
+use crate::toolchain::child::Output;
 use crate::toolchain::keys;
-use crate::toolchain::outside::{self, Following};
+use crate::toolchain::signals::{self, Following};
 use crate::tree::Tree;
 use cluster::Cluster;
 use error::DevError;
@@ -99,7 +99,7 @@ pub fn run(root: &Path, args: &DevArgs, color: Color, report: &Report) -> Result
     let (sender, events) = channel();
     let following = follow(root, &sender)?;
     let stop = sender.clone();
-    let stopped = outside::stopped(move || drop(stop.send(Event::Stop)));
+    let stopped = signals::stopped(move || drop(stop.send(Event::Stop)));
     stopped.map_err(IoError::at("follow", "signals"))?;
     report.start_screen(&project.project_name.to_string());
     let typed = sender.clone();
@@ -107,10 +107,10 @@ pub fn run(root: &Path, args: &DevArgs, color: Color, report: &Report) -> Result
     if report.has_screen() {
         keys::pressed(typed);
         let resized = sender.clone();
-        let resized = outside::resized(move || drop(resized.send(Event::Resized)));
+        let resized = signals::resized(move || drop(resized.send(Event::Resized)));
         resized.map_err(IoError::at("follow", "signals"))?;
     } else {
-        outside::typed(typed);
+        signals::typed(typed);
     }
     let place = (root, &project, tree);
     let mut session = Session::new(place, (args, color), binaries, report, sender);

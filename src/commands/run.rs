@@ -63,7 +63,7 @@ impl<'a> Run<'a> {
     }
 
     /// Finishes the work of a kbr that was killed. Returns whether that was this same command.
-    pub fn is_finished(&self) -> Result<bool> {
+    pub fn finish_interrupted(&self) -> Result<bool> {
         let Some(finished) = apply::finish(&self.root, self.mode == Mode::Apply)? else {
             return Ok(false);
         };

@@ -61,7 +61,10 @@ pub enum DeleteError {
     },
 
     #[error("nothing to do: no webhook is requested")]
-    #[diagnostic(code("delete-nothing-wanted"), help("{}", webhooks(options)))]
+    #[diagnostic(
+        code("delete-nothing-wanted"),
+        help("{}", existing("webhooks", options))
+    )]
     NothingWanted {
         /// The options for all webhooks of the type.
         options: String,
@@ -89,7 +92,10 @@ pub enum DeleteError {
     },
 
     #[error("nothing to do: no policy is requested")]
-    #[diagnostic(code("delete-no-policy-wanted"), help("{}", policies(options)))]
+    #[diagnostic(
+        code("delete-no-policy-wanted"),
+        help("{}", existing("policies", options))
+    )]
     NoPolicyWanted {
         /// The options for all policies of the type.
         options: String,
@@ -115,16 +121,9 @@ fn known(existing: &[String]) -> String {
     }
 }
 
-fn webhooks(options: &str) -> String {
+fn existing(what: &str, options: &str) -> String {
     match options {
-        "" => "the type has no webhooks: there is nothing to delete".to_owned(),
-        options => format!("name what to delete; the type has `{options}`"),
-    }
-}
-
-fn policies(options: &str) -> String {
-    match options {
-        "" => "the type has no policies: there is nothing to delete".to_owned(),
+        "" => format!("the type has no {what}: there is nothing to delete"),
         options => format!("name what to delete; the type has `{options}`"),
     }
 }

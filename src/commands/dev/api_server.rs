@@ -13,7 +13,7 @@ use super::session::Session;
 use super::sources::place_of_rights;
 use super::testing::ASSETS;
 use crate::report::{Happening, Level};
-use crate::toolchain::kept::{Kept, Line, Output};
+use crate::toolchain::child::{Child, Line, Output};
 use crate::toolchain::own;
 
 /// The namespaces of an operator that watches only some; `make run-local` has the same default.
@@ -25,7 +25,7 @@ const SHORT: Duration = Duration::from_secs(10);
 /// The helper of the project, with its API server.
 pub(super) struct Helper {
     pub(super) number: u32,
-    pub(super) process: Kept,
+    pub(super) process: Child,
     started: Instant,
     pub(super) ready: Option<Ready>,
     /// What it was asked for and has not done yet.
@@ -47,7 +47,7 @@ impl Session<'_> {
         self.count += 1;
         let (number, sender) = (self.count, self.sender.clone());
         let each = move |output| drop(sender.send(Event::Helper(number, output)));
-        match Kept::start_reader(&line, self.root, each) {
+        match Child::start_reader(&line, self.root, each) {
             Ok(process) => {
                 self.tell(
                     Happening::new("starting", Level::Note, "Starting").text("the API server"),

@@ -11,7 +11,7 @@ use crate::layout;
 use crate::manifests::json::text_of;
 use crate::report::{Happening, Level};
 use crate::toolchain::kubectl;
-use crate::toolchain::private::PrivateFile;
+use crate::toolchain::secret_file::PrivateFile;
 
 const CRD: &str = "CustomResourceDefinition";
 

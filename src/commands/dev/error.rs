@@ -3,7 +3,7 @@
 use miette::Diagnostic;
 use thiserror::Error;
 
-use crate::toolchain::outside::WatchError;
+use crate::toolchain::signals::WatchError;
 
 #[derive(Debug, Error, Diagnostic)]
 pub enum DevError {

@@ -18,9 +18,9 @@ use super::helper::Launch;
 use super::session::Session;
 use crate::commands::error::Result;
 use crate::report::{Happening, Level, Report};
-use crate::toolchain::kept::Output;
+use crate::toolchain::child::Output;
 use crate::toolchain::kubectl;
-use crate::toolchain::private::PrivateFile;
+use crate::toolchain::secret_file::PrivateFile;
 use serde_json::{Value, json};
 
 /// The variable by which kbr-runtime knows who holds the Lease.
@@ -151,7 +151,7 @@ impl Session<'_> {
                         break;
                     }
                 }
-                // Whoever cannot wait does not.
+                // A second stop request ends the wait.
                 Ok(Event::Stop) | Err(_) => break,
                 Ok(_) => {}
             }

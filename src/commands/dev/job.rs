@@ -8,7 +8,7 @@ use serde_json::Value;
 use crate::cli::Color;
 use crate::error::IoError;
 use crate::layout;
-use crate::toolchain::kept::{Kept, Line, Output};
+use crate::toolchain::child::{Child, Line, Output};
 use crate::toolchain::own;
 
 /// What a job makes.
@@ -37,7 +37,7 @@ pub struct Job {
     pub kind: Kind,
     pub started: Instant,
     /// Killed when this is dropped.
-    _process: Kept,
+    _process: Child,
     out: Vec<String>,
     err: Vec<String>,
 }
@@ -82,7 +82,7 @@ impl Job {
         Ok(Self {
             kind,
             started: Instant::now(),
-            _process: Kept::start(&line, root, each)?,
+            _process: Child::start(&line, root, each)?,
             out: Vec::new(),
             err: Vec::new(),
         })

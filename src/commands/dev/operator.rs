@@ -10,7 +10,7 @@ use super::log::Logged;
 use super::pause::VARIABLE;
 use super::session::Session;
 use crate::report::{Happening, Level};
-use crate::toolchain::kept::{Kept, Line, Output};
+use crate::toolchain::child::{Child, Line, Output};
 
 /// What the operator logs: the reconciles, and what it logs without RUST_LOG.
 const RUST_LOG: &str =
@@ -30,7 +30,7 @@ pub(super) struct Built {
 /// An operator that runs.
 pub(super) struct Operator {
     pub(super) number: u32,
-    pub(super) process: Kept,
+    pub(super) process: Child,
     pub(super) is_stopping: bool,
     /// The times that the first reconcile is measured from; `None` after it.
     waits: Option<Times>,
@@ -97,7 +97,7 @@ impl Session<'_> {
         self.count += 1;
         let (number, sender) = (self.count, self.sender.clone());
         let each = move |output| drop(sender.send(Event::Operator(number, output)));
-        match Kept::start(&line, self.root, each) {
+        match Child::start(&line, self.root, each) {
             Ok(process) => {
                 let seconds = built.edited.elapsed().as_secs_f64();
                 let text = format!("{}, {seconds:.1} s after the change", self.name);

@@ -13,8 +13,8 @@ use crate::cli::{Color, DevArgs};
 use crate::commands::error::Result;
 use crate::error::IoError;
 use crate::report::{Happening, Level, Report};
-use crate::toolchain::kept::{Kept, Line, Output};
-use crate::toolchain::outside;
+use crate::toolchain::child::{Child, Line, Output};
+use crate::toolchain::signals;
 
 /// What clap says in an operator of an earlier kbr.
 const UNKNOWN: &str = "unexpected argument '--plan'";
@@ -32,7 +32,7 @@ pub fn run(
     let cluster = Cluster::open(root, context, report)?;
     let (sender, events) = channel();
     let stop = sender.clone();
-    let stopped = outside::stopped(move || drop(stop.send(Output::Ended(None))));
+    let stopped = signals::stopped(move || drop(stop.send(Output::Ended(None))));
     stopped.map_err(IoError::at("follow", "signals"))?;
     let each = move |output| drop(sender.send(output));
     report.happening(&Happening::new("building", Level::Note, "Building").text(name));
@@ -48,7 +48,7 @@ pub fn run(
     let environment = cluster.environment.iter();
     line.environment
         .extend(environment.map(|(name, value)| (name.into(), value.into())));
-    let _process = Kept::start(&line, root, each)?;
+    let _process = Child::start(&line, root, each)?;
     let mut plan = String::new();
     for output in events {
         match output {

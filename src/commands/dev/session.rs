@@ -27,9 +27,9 @@ use crate::cli::{Color, DevArgs};
 use crate::commands::error::Result;
 use crate::project::{PROJECT_FILE, Project};
 use crate::report::{Happening, Level, Pressed, Report};
-use crate::toolchain::kept::Output;
-use crate::toolchain::outside::Following;
+use crate::toolchain::child::Output;
 use crate::toolchain::own;
+use crate::toolchain::signals::Following;
 use crate::tree::Tree;
 
 /// How long the API server may take to end.

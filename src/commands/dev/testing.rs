@@ -6,7 +6,7 @@ use super::Event;
 use super::affected;
 use super::session::{self, Session};
 use crate::report::{Happening, Level};
-use crate::toolchain::kept::{Kept, Line, Output};
+use crate::toolchain::child::{Child, Line, Output};
 use crate::tree::Tree;
 
 /// Where the tests find the API server's binaries.
@@ -32,7 +32,7 @@ impl Testing {
 /// Tests that run.
 struct Running {
     /// Killed when this is dropped.
-    _process: Kept,
+    _process: Child,
     /// What cargo and the tests printed, except for a line for each test.
     output: Vec<String>,
     passed: usize,
@@ -63,7 +63,7 @@ impl Session<'_> {
             .with(ASSETS, &binaries);
         let sender = self.sender.clone();
         let each = move |output| drop(sender.send(Event::Tests(output)));
-        match Kept::start(&line, self.root, each) {
+        match Child::start(&line, self.root, each) {
             Ok(process) => {
                 let text = names.join(" ");
                 let testing = Happening::new("testing", Level::Note, "Testing");

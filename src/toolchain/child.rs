@@ -6,7 +6,7 @@
 use std::ffi::{OsStr, OsString};
 use std::io::{BufRead, BufReader, Read, Write};
 use std::path::Path;
-use std::process::{Child, ChildStdin, Command, Stdio};
+use std::process::{self, ChildStdin, Command, Stdio};
 use std::thread;
 
 use crate::error::IoError;
@@ -66,12 +66,12 @@ impl Line {
 }
 
 /// A running process; dropping this kills it and everything that it has started.
-pub struct Kept {
+pub struct Child {
     /// Of the shell, or of a process that reads requests.
     stdin: Option<ChildStdin>,
 }
 
-impl Kept {
+impl Child {
     /// Starts a process in the folder `root`. `each` is called on other threads.
     pub fn start(
         line: &Line,
@@ -129,7 +129,7 @@ impl Kept {
 }
 
 /// Passes on what a process prints until it ends.
-fn follow(mut child: Child, each: &(impl Fn(Output) + Clone + Send + 'static)) {
+fn follow(mut child: process::Child, each: &(impl Fn(Output) + Clone + Send + 'static)) {
     let err = child.stderr.take().map(|stream| {
         let each = each.clone();
         thread::spawn(move || lines(stream, |line| each(Output::Err(line))))
