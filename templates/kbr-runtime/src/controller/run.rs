@@ -64,7 +64,7 @@ impl<K: Cached> Controller<K> {
                 forgotten.forget(key);
                 names.gone(key);
                 if let Some(old) = &change.old {
-                    lock(&written).remove(&*old.uid);
+                    lock(&written).noted.remove(&*old.uid);
                 }
                 return BTreeSet::new();
             }
