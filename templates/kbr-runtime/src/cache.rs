@@ -119,6 +119,7 @@ struct Inner<K: Resource> {
 }
 
 /// What happens to an object before it is in the cache.
+#[derive(Clone)]
 struct Uses<K> {
     indexes: Vec<Arc<IndexFn<K>>>,
     slim: Option<Arc<SlimFn<K>>>,
@@ -128,18 +129,6 @@ struct Uses<K> {
     needs_objects: bool,
     /// The panics of `indexes` and `slim`.
     panics: Counter,
-}
-
-impl<K> Clone for Uses<K> {
-    fn clone(&self) -> Self {
-        Self {
-            indexes: self.indexes.clone(),
-            slim: self.slim.clone(),
-            readers: self.readers.clone(),
-            needs_objects: self.needs_objects,
-            panics: self.panics.clone(),
-        }
-    }
 }
 
 type Reader = dyn Fn(&[Owner]) -> bool + Send + Sync;
