@@ -17,12 +17,11 @@ mod body;
 use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::error::Error as StdError;
-use std::future::poll_fn;
 use std::mem;
 #[cfg(feature = "plan")]
 use std::sync::OnceLock;
 use std::sync::{Arc, Mutex, MutexGuard};
-use std::task::{Context, Poll, Waker};
+use std::task::{Context, Poll};
 use std::time::Duration;
 
 use futures::FutureExt;
@@ -35,11 +34,13 @@ use kube::client::{AuthError, Body, ClientBuilder, DynBody};
 use kube::{Client, Config};
 use tokio::runtime::Handle;
 use tokio::sync::watch;
+use tokio::task::JoinSet;
 use tokio::time::{Instant, sleep, sleep_until, timeout};
 use tokio_util::sync::CancellationToken;
 use tower::layer::layer_fn;
 use tower::util::BoxService;
 use tower::{BoxError, Service};
+use tracing::Instrument;
 
 use crate::chain::chain;
 use crate::client::{ask_readiness, parameter};
@@ -418,10 +419,12 @@ struct Gateway(StatusCode);
 /// Whether a response says that the API server cannot be reached. The API server's own refusals are
 /// JSON.
 fn is_from_gateway<B>(response: &Response<B>) -> bool {
-    let is_gateway = matches!(response.status().as_u16(), 502..=504);
+    matches!(response.status().as_u16(), 502..=504) && !is_json(response)
+}
+
+fn is_json<B>(response: &Response<B>) -> bool {
     let content_type = response.headers().get(CONTENT_TYPE);
-    let content_type = content_type.and_then(|value| value.to_str().ok());
-    is_gateway && !content_type.is_some_and(|value| value.starts_with("application/json"))
+    content_type.is_some_and(|value| value.as_bytes().starts_with(b"application/json"))
 }
 
 /// Connections to the API server, including what kube adds to each request.
@@ -467,55 +470,78 @@ impl Service<Request<Body>> for Requests {
     }
 
     fn call(&mut self, request: Request<Body>) -> Self::Future {
-        let (server, generation) = (self.server.clone(), self.generation);
-        let (sent, kind) = (Instant::now(), Kind::of(&request));
-        let time = kind.time_to_answer(server.0.deadline);
-        let method = metrics::method(request.method());
-        // Nothing happens between the check and the call. The request is sent from here: on the caller's thread, it would
-        // first be woken for that.
-        let answer = server.pass().map(|()| {
-            let mut answer = self.connections.call(request);
-            let first = answer.poll_unpin(&mut Context::from_waker(Waker::noop()));
-            (answer, first)
-        });
-        let threads = self.threads.clone();
+        let sent = Sent {
+            server: self.server.clone(),
+            generation: self.generation,
+            kind: Kind::of(&request),
+            method: metrics::method(request.method()),
+            at: Instant::now(),
+        };
+        // On these threads, connections are opened, served and read. It begins before the caller is woken, who is then woken
+        // once more, when there is something to read. Dropped, it is aborted.
+        let mut task = JoinSet::new();
+        let answer = sent.answer(self.connections.call(request));
+        task.spawn_on(answer.in_current_span(), &self.threads);
         Box::pin(async move {
-            let (mut answer, mut first) = answer?;
-            // In the context of these threads, so that the connection is opened and served there.
-            let answered = poll_fn(|context| {
-                let _entered = threads.enter();
-                match mem::replace(&mut first, Poll::Pending) {
-                    Poll::Pending => answer.poll_unpin(context),
-                    answer => answer,
-                }
-            });
-            let answer = tokio::select! {
-                biased;
-                answer = answered => {
-                    match &answer {
-                        Ok(response) if is_from_gateway(response) => {
-                            server.failed(&Gateway(response.status()));
-                        }
-                        Ok(response) => {
-                            server.dated(response.headers());
-                            server.warnings().note(method, response.headers());
-                            server.answered();
-                        }
-                        // Without a token, the request was not sent.
-                        Err(error) if error.is::<AuthError>() => {}
-                        Err(error) => server.failed(&**error),
-                    }
-                    answer
-                }
-                unanswered = server.clone().limit(sent, time) => {
-                    server.given_up(generation, unanswered);
-                    Err(unanswered.into())
-                }
-            };
-            let status = answer.as_ref().ok().map(Response::status);
-            server.requests().count(method, status);
-            Ok(answer?.map(|body| Bounded::new(server, generation, kind, sent, body)))
+            let answer = task.join_next().await;
+            answer.unwrap_or_else(|| Ok(Err("no request was sent".into())))?
         })
+    }
+}
+
+/// A request that is sent.
+struct Sent {
+    server: ApiServer,
+    /// The generation of its connection.
+    generation: u64,
+    kind: Kind,
+    method: &'static str,
+    at: Instant,
+}
+
+impl Sent {
+    /// The response, and the beginning of its body.
+    async fn answer(
+        self,
+        answer: impl Future<Output = Result<Response<Box<DynBody>>, BoxError>>,
+    ) -> Result<Response<Bounded>, BoxError> {
+        let server = &self.server;
+        let time = self.kind.time_to_answer(server.0.deadline);
+        let mut limit = server.clone().limit(self.at, time).boxed();
+        // Nothing happens between the check and the first poll, which sends it.
+        server.pass()?;
+        let answer = tokio::select! {
+            biased;
+            answer = answer => {
+                match &answer {
+                    Ok(response) if is_from_gateway(response) => {
+                        server.failed(&Gateway(response.status()));
+                    }
+                    Ok(response) => {
+                        server.dated(response.headers());
+                        server.warnings().note(self.method, response.headers());
+                        server.answered();
+                    }
+                    // Without a token, the request was not sent.
+                    Err(error) if error.is::<AuthError>() => {}
+                    Err(error) => server.failed(&**error),
+                }
+                answer
+            }
+            unanswered = &mut limit => {
+                server.given_up(self.generation, unanswered);
+                Err(unanswered.into())
+            }
+        };
+        let status = answer.as_ref().ok().map(Response::status);
+        server.requests().count(self.method, status);
+        let answer = answer?;
+        let is_object = self.kind == Kind::Answer && is_json(&answer);
+        let mut answer = answer.map(|body| Bounded::new(self, limit, body));
+        if is_object {
+            answer.body_mut().read_ahead().await;
+        }
+        Ok(answer)
     }
 }
 

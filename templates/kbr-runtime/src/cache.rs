@@ -11,6 +11,7 @@ mod entry;
 mod shared;
 mod state;
 
+use std::borrow::Cow;
 use std::collections::VecDeque;
 use std::fmt::{self, Debug};
 use std::hash::Hash;
@@ -118,6 +119,7 @@ struct Inner<K: Resource> {
 }
 
 /// What happens to an object before it is in the cache.
+#[derive(Clone)]
 struct Uses<K> {
     indexes: Vec<Arc<IndexFn<K>>>,
     slim: Option<Arc<SlimFn<K>>>,
@@ -127,18 +129,6 @@ struct Uses<K> {
     needs_objects: bool,
     /// The panics of `indexes` and `slim`.
     panics: Counter,
-}
-
-impl<K> Clone for Uses<K> {
-    fn clone(&self) -> Self {
-        Self {
-            indexes: self.indexes.clone(),
-            slim: self.slim.clone(),
-            readers: self.readers.clone(),
-            needs_objects: self.needs_objects,
-            panics: self.panics.clone(),
-        }
-    }
 }
 
 type Reader = dyn Fn(&[Owner]) -> bool + Send + Sync;
@@ -395,8 +385,13 @@ impl<K: Cached> Cache<K> {
 
     /// Records what this process wrote, as the API server returned it. Returns it as the cache keeps it.
     pub(crate) fn wrote(&self, received: Received<K>) -> Arc<Entry> {
-        let key = Arc::new(received.key());
-        let (entry, ..) = self.0.read(received);
+        self.wrote_opened(received, None)
+    }
+
+    /// The same, with the object if it is parsed already.
+    pub(crate) fn wrote_opened(&self, received: Received<K>, object: Option<&K>) -> Arc<Entry> {
+        let key = lock(&self.0.state).key(received.key());
+        let (entry, ..) = self.0.read(received, object);
         let entry = Arc::new(entry);
         self.0.change(None, |state| {
             let gone = state.wrote(&key, entry.clone());
@@ -454,8 +449,15 @@ impl<K: Cached> Inner<K> {
                 Vec::new()
             }),
             Event::InitApply(received) | Event::Apply(received) => {
-                let key = Arc::new(received.key());
-                let (entry, object, mut unreadable) = self.read(received);
+                let key = lock(&self.state).key(received.key());
+                let needs_objects = lock(&self.uses).needs_objects;
+                let echo = lock(&self.state).echo(&key, received.meta());
+                if let Some(entry) = echo.filter(|_| !needs_objects) {
+                    self.change(None, |state| state.show(&key, entry));
+                    return None;
+                }
+                let (entry, object, mut unreadable) = self.read(received, None);
+                let object = object.map(Cow::into_owned);
                 self.change(object, |state| {
                     let is_known = state.get(&key).is_some_and(|before| {
                         !before.is_readable
@@ -463,12 +465,13 @@ impl<K: Cached> Inner<K> {
                             && before.version == entry.version
                     });
                     unreadable.take_if(|_| is_known);
-                    state.show(&key, entry)
+                    state.show(&key, Arc::new(entry))
                 });
                 return unreadable;
             }
             Event::Delete(received) => {
-                let (key, metadata) = (Arc::new(received.key()), received.meta());
+                let key = lock(&self.state).key(received.key());
+                let metadata = received.meta();
                 let uid = metadata.uid.as_deref().unwrap_or_default();
                 self.change(None, |state| state.hide(&key, uid, version(metadata)));
             }
@@ -531,14 +534,23 @@ impl<K: Cached> Inner<K> {
         }
     }
 
-    /// An object as it is kept, the object itself if somebody needs it, and why it cannot be read.
-    fn read(&self, mut received: Received<K>) -> (Entry, Option<K>, Option<Unreadable>) {
+    /// An object as it is kept, the object itself if somebody needs it, and why it cannot be read. `opened` is the
+    /// object if it is parsed already.
+    fn read<'a>(
+        &self,
+        mut received: Received<K>,
+        opened: Option<&'a K>,
+    ) -> (Entry, Option<Cow<'a, K>>, Option<Unreadable>) {
         let uses = lock(&self.uses).clone();
         let is_kept = uses.readers.iter().any(|reads| reads(&received.owners));
         if !is_kept && !uses.needs_objects {
             return (metadata_of(received, Box::default()), None, None);
         }
-        let mut object = match received.open() {
+        let opened = opened.map_or_else(
+            || received.open().map(Cow::Owned),
+            |object| Ok(Cow::Borrowed(object)),
+        );
+        let mut object = match opened {
             Ok(object) => object,
             Err(error) => {
                 let metadata = received.meta().clone();
@@ -568,7 +580,7 @@ impl<K: Cached> Inner<K> {
         }
         let mut whole = None;
         if let Some(slim) = &uses.slim {
-            match guard(|| slim(&mut object)) {
+            match guard(|| slim(object.to_mut())) {
                 Ok(Ok(text)) => {
                     whole = fingerprint(&received.text);
                     received.text = text.into();

@@ -36,6 +36,18 @@ pub(crate) fn parameter<'a, B>(request: &'a Request<B>, name: &str) -> Option<&'
     pairs.find_map(|(other, value)| (other == name).then_some(value))
 }
 
+/// Sends a request, which has this name in traces, and returns the text of the answer.
+#[cfg(feature = "manager")]
+pub(crate) async fn send(
+    client: &Client,
+    name: &'static str,
+    request: Result<Request<Vec<u8>>, kube::core::request::Error>,
+) -> kube::Result<String> {
+    let mut request = request.map_err(kube::Error::BuildRequest)?;
+    request.extensions_mut().insert(name);
+    client.request_text(request).await
+}
+
 /// Names the program in the header `User-Agent`, which the audit log shows, unless the configuration does.
 #[cfg(feature = "manager")]
 pub(crate) fn say_who_asks(config: &mut kube::Config) {

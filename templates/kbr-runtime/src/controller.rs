@@ -516,7 +516,7 @@ impl<K: Cached> Controller<K> {
 /// The result of code of the user; `None` if it panics, which is counted and logged.
 fn guarded<T>(queue: &Queue, object: &Key, what: &str, code: impl FnOnce() -> T) -> Option<T> {
     let result = guard(code).map_err(|panic| {
-        queue.counts().panicked();
+        queue.counts().panics.inc();
         tracing::error!(%object, panic, "{what} panicked");
     });
     result.ok()

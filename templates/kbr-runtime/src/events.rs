@@ -16,8 +16,9 @@ use k8s_openapi::api::events::v1::{Event as Stored, EventSeries};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::MicroTime;
 use k8s_openapi::jiff::Timestamp;
 use kube::api::{Patch, PatchParams, PostParams};
+use kube::core::Request;
 use kube::runtime::events::{Event, EventType};
-use kube::{Api, Client};
+use kube::{Client, Resource};
 use prometheus_client::metrics::counter::Counter;
 use serde_json::json;
 use tokio::sync::mpsc;
@@ -26,6 +27,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::api_server::ApiServer;
 use crate::chain::chain;
+use crate::client::send;
 use crate::reading::hash_of_text;
 
 /// How many events wait to be published.
@@ -164,7 +166,8 @@ impl Publisher {
     async fn publish(&mut self, client: &Client, mut event: Stored) -> kube::Result<()> {
         let regarding = event.regarding.clone().unwrap_or_default();
         let namespace = regarding.namespace.unwrap_or_else(|| "default".to_owned());
-        let api = Api::<Stored>::namespaced(client.clone(), &namespace);
+        // The answers are not read: there is nothing to know from them.
+        let events = Request::new(Stored::url_path(&(), Some(&namespace)));
         let at = event
             .event_time
             .take()
@@ -181,10 +184,8 @@ impl Publisher {
             };
             (first.count, first.last) = (series.count, last);
             let patch = Patch::Merge(json!({ "series": series }));
-            let patched = api
-                .patch(&first.name, &PatchParams::default(), &patch)
-                .await;
-            match patched {
+            let patch = events.patch(&first.name, &PatchParams::default(), &patch);
+            match send(client, "patch", patch).await {
                 // It expires after an hour, and may be deleted before.
                 Err(kube::Error::Api(status)) if status.is_not_found() => {}
                 patched => return patched.map(|_| ()),
@@ -199,7 +200,9 @@ impl Publisher {
         event.metadata.name = Some(name.clone());
         event.metadata.namespace = Some(namespace);
         event.event_time = Some(at);
-        api.create(&PostParams::default(), &event).await?;
+        let event = serde_json::to_vec(&event).map_err(kube::Error::SerdeError)?;
+        let create = events.create(&PostParams::default(), event);
+        send(client, "create", create).await?;
         let count = 1;
         self.published.insert(hash, Published { name, count, last });
         Ok(())

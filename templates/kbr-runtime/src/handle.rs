@@ -3,6 +3,7 @@
 
 //! The object that a reconcile has in hand, and what a reconcile does with it.
 
+mod answer;
 mod applied;
 mod apply;
 mod declared;
@@ -30,8 +31,7 @@ use crate::Clock;
 use crate::api_server::ApiServer;
 use serde_json::Value;
 
-use crate::cache::{Cache, Cached, Entry, Received};
-use crate::client::api;
+use crate::cache::{Cache, Cached, Entry};
 use crate::diff::{self, Field};
 use crate::events::Events;
 use crate::key::Key;
@@ -347,11 +347,6 @@ impl<K: Cached> Handle<K> {
         let object: Arc<T> = entry.open()?;
         opened.insert(address, (entry, object.clone()));
         Some(object)
-    }
-
-    /// The objects of kind `T` in the namespace of `key`, as the cache of `T` takes them.
-    fn received<T: Cached>(&self, cache: &Cache<T>, key: &Key) -> Api<Received<T>> {
-        api(self.client(), key.namespace(), cache.kind())
     }
 
     /// The unique name of an object of kind `T` in the namespace of this object.

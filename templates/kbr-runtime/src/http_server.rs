@@ -25,10 +25,11 @@ use hyper::body::{Bytes, Incoming};
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::TokioIo;
-use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpStream;
 use tokio::time::{Instant, timeout};
 use tokio_rustls::TlsAcceptor;
+use tokio_rustls::server::TlsStream;
+use tokio_util::either::Either;
 use tokio_util::sync::{CancellationToken, DropGuard};
 
 use crate::certificate::{Certificate, Clients};
@@ -93,6 +94,10 @@ pub(crate) fn listen(
 
 /// A whole response.
 pub(crate) type Answer = Response<Full<Bytes>>;
+
+/// Answers a request.
+pub(crate) type Respond =
+    Box<dyn Fn(Arc<Peer>, Request<Incoming>) -> BoxFuture<'static, Answer> + Send + Sync>;
 
 pub(crate) fn answer(status: StatusCode, format: &'static str, body: impl Into<Bytes>) -> Answer {
     let mut answer = Response::new(Full::new(body.into()));
@@ -181,17 +186,13 @@ pub(crate) struct Tls {
 
 /// Answers requests with `respond` until `stop`, then lets clients close their connections, and finishes open
 /// requests. Serves HTTPS if there is a certificate, and keeps it up to date. Returns why it has ended.
-pub(crate) async fn serve<R, F>(
+pub(crate) async fn serve(
     listener: TcpListener,
     tls: Option<Tls>,
     limits: Limits,
     stop: CancellationToken,
-    respond: R,
-) -> String
-where
-    R: Fn(Arc<Peer>, Request<Incoming>) -> F + Send + Sync + 'static,
-    F: Future<Output = Answer> + Send + 'static,
-{
+    respond: Respond,
+) -> String {
     let (certificate, follow) = tls
         .map(|tls| ((tls.certificate, tls.clients), tls.follow))
         .unzip();
@@ -257,9 +258,9 @@ where
 }
 
 /// What all connections share.
-struct Connections<R> {
+struct Connections {
     tls: Option<TlsAcceptor>,
-    respond: R,
+    respond: Respond,
     /// From now on, each response closes its connection.
     stop: CancellationToken,
     /// From now on, idle connections are closed.
@@ -268,16 +269,15 @@ struct Connections<R> {
     untrusted: LogLimit<()>,
 }
 
-impl<R, F> Connections<R>
-where
-    R: Fn(Arc<Peer>, Request<Incoming>) -> F,
-    F: Future<Output = Answer>,
-{
+/// With and without TLS it is the same type, so that the server is compiled once.
+type Stream = Either<TcpStream, TlsStream<TcpStream>>;
+
+impl Connections {
     async fn serve(self: Arc<Self>, stream: TcpStream, peer: Arc<Peer>) {
         // A response is one small write, and nothing follows for which it could wait.
         let _ = stream.set_nodelay(true);
         let Some(tls) = &self.tls else {
-            return self.speak(stream, peer).await;
+            return self.speak(Either::Left(stream), peer).await;
         };
         let handshake = tokio::select! {
             handshake = tls.accept(stream) => handshake,
@@ -285,7 +285,7 @@ where
             () = self.close.cancelled() => return,
         };
         match handshake {
-            Ok(stream) => self.speak(stream, peer).await,
+            Ok(stream) => self.speak(Either::Right(stream), peer).await,
             // Such as an API server that is configured to trust another CA.
             Err(error)
                 if is_refusal(&error) && self.untrusted.pass((), Instant::now()).is_some() =>
@@ -297,7 +297,7 @@ where
     }
 
     /// Answers the requests that arrive on `stream`.
-    async fn speak<S: AsyncRead + AsyncWrite + Unpin>(&self, stream: S, peer: Arc<Peer>) {
+    async fn speak(&self, stream: Stream, peer: Arc<Peer>) {
         peer.wait();
         let service = service_fn(|request| {
             let peer = peer.clone();

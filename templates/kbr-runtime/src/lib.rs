@@ -21,7 +21,7 @@
 //!   server, and shuts them down in order. With `--leader-elect`, only one of several replicas runs the
 //!   controllers. It watches the whole cluster or some namespaces. [`Flags`] are its command-line flags.
 //! - [`Controller`] says what is watched, and how many objects are reconciled at the same time, in which order,
-//!   with which deadlines and delays. Each reconcile is a task; panics and unreadable objects are isolated.
+//!   with which deadlines and delays. Panics and unreadable objects are isolated.
 //! - [`Handle`] is the object in a reconcile: it reads and writes what the object owns, its status and its events.
 //! - [`Cache`] has the objects of a kind, its own writes included.
 //! - [`Retry`] is an error that says when its object is retried, or that it is not.

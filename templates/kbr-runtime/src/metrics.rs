@@ -180,7 +180,7 @@ impl Metrics {
     }
 
     /// The series of a controller, which exist from now on, with zeros.
-    pub(crate) fn controller(&self, name: &'static str) -> Counts {
+    pub(crate) fn controller(&self, name: &'static str) -> Arc<Counts> {
         self.0.controllers.of(name)
     }
 

@@ -18,7 +18,9 @@ use tokio::time::timeout;
 use tracing::field::display;
 
 use crate::certificate::{Certificate, Files};
-use crate::http_server::{self, Answer, Limits, Server, Tls, answer, refused_method, text};
+use crate::http_server::{
+    self, Answer, Limits, Respond, Server, Tls, answer, refused_method, text,
+};
 use crate::logging;
 use crate::metrics::Metrics;
 #[cfg(feature = "native-histograms")]
@@ -69,10 +71,10 @@ pub(crate) fn start(
     tracing::info!(address, secure = access.is_some(), "serving metrics");
     let metrics = metrics.clone();
     let pages = Arc::new(Pages { metrics, access });
-    let respond = move |_, request| {
+    let respond: Respond = Box::new(move |_, request| {
         let pages = pages.clone();
-        async move { pages.respond(request).await }
-    };
+        async move { pages.respond(request).await }.boxed()
+    });
     Server::start("metrics", LIMITS, |stop| {
         http_server::serve(listener, tls, LIMITS, stop, respond)
     })

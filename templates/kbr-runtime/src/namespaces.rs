@@ -10,10 +10,13 @@ use std::collections::HashSet;
 use std::time::Duration;
 
 use k8s_openapi::api::core::v1::Namespace;
-use kube::{Api, Client};
+use kube::api::GetParams;
+use kube::core::Request;
+use kube::{Client, Resource};
 
 use crate::ManagerError;
 use crate::api_server::{ApiServer, pause};
+use crate::client::send;
 use crate::flags::WATCH_NAMESPACE as VARIABLE;
 use crate::key::is_name;
 
@@ -62,9 +65,10 @@ pub(crate) async fn exist(
     server: &ApiServer,
     names: &[String],
 ) -> Result<(), ManagerError> {
-    let namespaces = Api::<Namespace>::all(client.clone());
+    let namespaces = Request::new(Namespace::url_path(&(), None));
     for name in names {
-        while let Err(error) = namespaces.get(name).await {
+        let get = || namespaces.get(name, &GetParams::default());
+        while let Err(error) = send(client, "get", get()).await {
             let reason = match error {
                 kube::Error::Api(status) if status.code == 404 => {
                     format!("it does not exist: create it, or fix `{VARIABLE}`")

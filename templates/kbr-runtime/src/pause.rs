@@ -136,7 +136,7 @@ impl<K: Cached> Pause<K> {
         let Ok(written) = received.open() else {
             return Ok(None);
         };
-        hand.cache.wrote(received);
+        hand.cache.wrote_opened(received, Some(&written));
         if (self.condition)(&written) != Some(is_true) {
             // It would be written again at each reconcile, and each write would trigger the next.
             self.has_no_condition.store(true, Ordering::Relaxed);

@@ -15,6 +15,7 @@ use std::net::TcpListener;
 use std::sync::Arc;
 use std::time::Duration;
 
+use futures::FutureExt;
 use http::{Request, StatusCode};
 use hyper::body::Incoming;
 use kube::{Client, Config};
@@ -28,7 +29,7 @@ use crate::chain::chain;
 use crate::checks::Checks;
 use crate::client::ask_readiness;
 use crate::health::Health;
-use crate::http_server::{self, Answer, Limits, Server, refused_method, text};
+use crate::http_server::{self, Answer, Limits, Respond, Server, refused_method, text};
 use crate::{BindAddress, ManagerError};
 
 /// How long the API server may take to answer; less than the second after which the kubelet
@@ -101,10 +102,10 @@ async fn serve(
     });
     let address = listener.local_addr().ok().map(display);
     tracing::info!(address, "serving health probes");
-    let respond = move |_, request| {
+    let respond: Respond = Box::new(move |_, request| {
         let process = process.clone();
-        async move { process.respond(&request).await }
-    };
+        async move { process.respond(&request).await }.boxed()
+    });
     http_server::serve(listener, None, LIMITS, CancellationToken::new(), respond).await
 }
 

@@ -69,7 +69,7 @@ impl fmt::Display for Cause {
 #[derive(Clone)]
 pub(crate) struct Queue {
     shared: Arc<Shared>,
-    counts: Counts,
+    counts: Arc<Counts>,
 }
 
 struct Shared {
@@ -119,7 +119,7 @@ struct Waiting {
 }
 
 impl Queue {
-    pub(crate) fn new(counts: Counts) -> Self {
+    pub(crate) fn new(counts: Arc<Counts>) -> Self {
         let shared = Arc::new(Shared {
             state: Mutex::default(),
             added: Notify::new(),
@@ -148,7 +148,7 @@ impl Queue {
         state.asks(object, trigger, cause);
         let added = state.fall_due(now) + state.add(object, trigger, now);
         drop(state);
-        self.counts.added(added);
+        self.counts.adds.inc_by(added as u64);
         self.shared.added.notify_one();
     }
 
@@ -184,15 +184,15 @@ impl Queue {
     }
 
     /// The object whose turn it is; if there is none, when the next one is due.
-    fn turn(&self) -> Result<Running, Option<Instant>> {
+    pub(crate) fn turn(&self) -> Result<Running, Option<Instant>> {
         let (now, mut state) = (Instant::now(), self.lock());
         let added = state.fall_due(now);
         let next = state.next(now);
         let due = state.due.keys().next().map(|(due, _)| *due);
         drop(state);
-        self.counts.added(added);
+        self.counts.adds.inc_by(added as u64);
         let (object, waited) = next.ok_or(due)?;
-        self.counts.waited(waited);
+        self.counts.waiting_seconds.observe(waited.as_secs_f64());
         Ok(Running {
             queue: self.clone(),
             object,
@@ -204,9 +204,12 @@ impl Queue {
     fn finished(&self, object: &Arc<Key>, again: Option<Duration>) {
         let (now, mut state) = (Instant::now(), self.lock());
         let took = state.finished(object, again, now);
+        let waits = state.objects.contains_key(object);
         drop(state);
-        self.counts.worked(took);
-        self.shared.added.notify_one();
+        self.counts.running_seconds.observe(took.as_secs_f64());
+        if waits {
+            self.shared.added.notify_one();
+        }
     }
 
     /// Why the object that runs is reconciled.

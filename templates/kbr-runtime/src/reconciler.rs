@@ -46,7 +46,6 @@ const DELETION_SHOWS: Duration = Duration::from_secs(2);
 pub(crate) type Policy<K, E> = Arc<dyn Fn(&K, &E) -> Option<Action> + Send + Sync>;
 
 /// What all reconciles of one controller share.
-#[derive(Clone)]
 pub(crate) struct Reconciler {
     pub(crate) controller: &'static str,
     pub(crate) backoff: Backoff,
@@ -90,11 +89,12 @@ impl Reconciler {
         E: Error + Send + 'static,
     {
         let (reconcile, may_hold) = (Arc::new(reconcile), hold::is_on());
-        Box::new(move |key| {
+        let this = Arc::new(self);
+        Arc::new(move |key| {
             let entry = hand.cache.entry(&key);
             #[cfg(feature = "plan")]
             if let (Some(plan), Some(false)) = (
-                self.server.plan(),
+                this.server.plan(),
                 entry.as_ref().map(|entry| entry.is_readable),
             ) {
                 plan.failed("it does not fit its Rust type", false);
@@ -107,16 +107,16 @@ impl Reconciler {
             };
             if !entry.is_some_and(|entry| entry.is_readable && !is_held(&entry)) {
                 // Deleted before it was reconciled, reported already, or paused by who develops this.
-                self.backoff.forget(&key);
+                this.backoff.forget(&key);
                 return Box::pin(ready(None));
             }
-            let (controller, object) = (self.controller, &key);
+            let (controller, object) = (this.controller, &key);
             let reconcile_id = format!("{:016x}", random());
             // At the level error, because the filter would otherwise remove the object's name from error messages at
             // `--log-level=error`.
             let span =
                 tracing::error_span!(parent: None, "reconcile", controller, %object, reconcile_id);
-            let (reconcile, policy, this) = (reconcile.clone(), policy.clone(), self.clone());
+            let (reconcile, policy, this) = (reconcile.clone(), policy.clone(), this.clone());
             let (pause, hand) = (pause.clone(), hand.clone());
             let attempt = async move {
                 let attempt = async {
@@ -172,7 +172,7 @@ impl Reconciler {
             return Action::requeue(remaining);
         }
         if self.restless.counts(key) {
-            self.queue.counts().restless();
+            self.queue.counts().restless.inc();
             tracing::warn!(
                 "reconciled {MANY} times within a minute: something changes it each time, perhaps its own reconcile"
             );
@@ -181,22 +181,26 @@ impl Reconciler {
         let attempt = AssertUnwindSafe(attempt).catch_unwind();
         let outcome = tokio::time::timeout(self.timeout, attempt).await;
         let (took, counts) = (start.elapsed(), self.queue.counts());
-        counts.took(took);
+        counts.seconds.observe(took.as_secs_f64());
         let failure = match outcome {
             Ok(Ok(Ok(action))) => {
                 counts.succeeded(&action);
                 self.backoff.forget(key);
-                let trigger = self.queue.trigger(key);
-                tracing::debug!(?took, ?action, trigger, "reconciled");
+                tracing::debug!(
+                    ?took,
+                    ?action,
+                    trigger = self.queue.trigger(key),
+                    "reconciled"
+                );
                 return action;
             }
             Ok(Ok(Err(failure))) => failure,
             Ok(Err(payload)) => {
-                counts.panicked();
+                counts.panics.inc();
                 Failure::of(format!("panic: {}", panic_message(&*payload)))
             }
             Err(_) => {
-                counts.timed_out();
+                counts.timeouts.inc();
                 Failure::of(format!("timeout: did not finish within {:?}", self.timeout))
             }
         };
@@ -226,7 +230,7 @@ impl Reconciler {
         if let Some(action) = failure.wanted.filter(|_| !failure.is_gone) {
             self.backoff.forget(key);
             if action == Action::await_change() {
-                self.queue.counts().failed_for_good();
+                self.queue.counts().terminal_errors.inc();
                 tracing::error!(
                     error,
                     trigger,

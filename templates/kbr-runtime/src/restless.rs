@@ -19,9 +19,8 @@ const PERIOD: Duration = Duration::from_secs(60);
 /// rollout cause, and far less than an object that changes itself reaches.
 pub(crate) const MANY: u32 = 600;
 
-/// How often the objects of one controller were reconciled in this period. Clones share it.
-#[derive(Clone)]
-pub(crate) struct Restless(Arc<Mutex<Period>>);
+/// How often the objects of one controller were reconciled in this period.
+pub(crate) struct Restless(Mutex<Period>);
 
 struct Period {
     began: Instant,
@@ -30,10 +29,10 @@ struct Period {
 
 impl Restless {
     pub(crate) fn new() -> Self {
-        Self(Arc::new(Mutex::new(Period {
+        Self(Mutex::new(Period {
             began: Instant::now(),
             reconciles: HashMap::new(),
-        })))
+        }))
     }
 
     /// Counts a reconcile, and returns whether the object has become restless with it: at most once in a period.

@@ -342,36 +342,6 @@ impl Webhooks {
         paths.collect()
     }
 
-    /// Whether there are defaulters.
-    #[cfg_attr(
-        not(feature = "certificates"),
-        allow(dead_code, reason = "only the issuer asks")
-    )]
-    pub(crate) fn has_defaulters(&self) -> bool {
-        self.has_defaulters
-    }
-
-    /// Whether there are validators.
-    #[cfg_attr(
-        not(feature = "certificates"),
-        allow(dead_code, reason = "only the issuer asks")
-    )]
-    pub(crate) fn has_validators(&self) -> bool {
-        self.has_validators
-    }
-
-    /// The names of the CRDs whose objects are converted.
-    #[cfg_attr(
-        not(feature = "certificates"),
-        allow(dead_code, reason = "only the issuer asks")
-    )]
-    pub(crate) fn crds(&self) -> BTreeSet<String> {
-        #[cfg(feature = "conversion")]
-        return self.conversions.crds();
-        #[cfg(not(feature = "conversion"))]
-        BTreeSet::new()
-    }
-
     /// Counts the panics of defaulters and validators.
     pub(crate) fn panics(&self) -> Counter {
         self.panics.clone()
@@ -400,6 +370,30 @@ impl Webhooks {
         }
         let (path, admission) = self.admissions.get_key_value(path)?;
         Some(Webhook::Admission(path, &**admission, self))
+    }
+}
+
+#[cfg_attr(
+    not(feature = "certificates"),
+    allow(dead_code, reason = "only the issuer asks")
+)]
+impl Webhooks {
+    /// Whether there are defaulters.
+    pub(crate) fn has_defaulters(&self) -> bool {
+        self.has_defaulters
+    }
+
+    /// Whether there are validators.
+    pub(crate) fn has_validators(&self) -> bool {
+        self.has_validators
+    }
+
+    /// The names of the CRDs whose objects are converted.
+    pub(crate) fn crds(&self) -> BTreeSet<String> {
+        #[cfg(feature = "conversion")]
+        return self.conversions.crds();
+        #[cfg(not(feature = "conversion"))]
+        BTreeSet::new()
     }
 }
 

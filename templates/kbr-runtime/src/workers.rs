@@ -1,7 +1,7 @@
 // Copyright The kbr authors
 // SPDX-License-Identifier: Apache-2.0
 
-//! The workers of a controller: each reconcile is a task of its own, so several run at once on several cores.
+//! The workers of a controller: each is a task, so several reconciles run at once on several cores.
 //!
 //! In a manager they run on threads of their own, as many as there are workers: a reconcile that computes or blocks
 //! its thread then delays no watch, no request and no other reconcile. A thread more would cost CPU time: tokio wakes
@@ -13,6 +13,7 @@ use std::time::Duration;
 use futures::future::BoxFuture;
 use tokio::runtime::{self, Handle, Runtime};
 use tokio::task::JoinSet;
+use tokio::task::coop::consume_budget;
 use tokio_util::sync::CancellationToken;
 use tracing::instrument::WithSubscriber;
 
@@ -25,7 +26,7 @@ use crate::running::panicked;
 const MOST_THREADS: usize = 64;
 
 /// Reconciles one object. Returns when it is due again, if it is.
-pub(crate) type Work = Box<dyn Fn(Arc<Key>) -> BoxFuture<'static, Option<Duration>> + Send + Sync>;
+pub(crate) type Work = Arc<dyn Fn(Arc<Key>) -> BoxFuture<'static, Option<Duration>> + Send + Sync>;
 
 /// Reconciles the objects of `queue`, at most `limit` at the same time, until `stop` is cancelled. Then it waits
 /// for the reconciles that run. If it is dropped, they are aborted at their current `await`.
@@ -52,10 +53,19 @@ pub(crate) async fn run(
                 break;
             },
             mut running = queue.next(), if tasks.len() < limit => {
-                let work = work(running.object().clone());
+                let (queue, work, stop) = (queue.clone(), work.clone(), stop.clone());
                 let task = async move {
-                    let again = work.await;
-                    running.due_in(again);
+                    // The next one, too: two threads would be woken to begin it from here.
+                    while !stop.is_cancelled() {
+                        let again = work(running.object().clone()).await;
+                        running.due_in(again);
+                        drop(running);
+                        consume_budget().await;
+                        match queue.turn() {
+                            Ok(next) => running = next,
+                            Err(_) => return,
+                        }
+                    }
                 };
                 // Each test of an operator has a log of its own.
                 tasks.spawn_on(task.with_current_subscriber(), &threads);

@@ -8,6 +8,7 @@ use crate::logging::tests::logged;
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::task::Wake;
 
 impl ApiServer {
     /// As the flags configure it by default.
@@ -22,6 +23,9 @@ impl ApiServer {
 }
 
 const DEADLINE: Duration = Duration::from_millis(300);
+
+/// The server waits a moment where an answer has this.
+const PAUSE: char = '|';
 
 /// A server that responds to each request with what `answer` returns for the number of its connection
 /// and of the request, both counted from 0. `None` is silence.
@@ -51,8 +55,12 @@ fn talk(
     let mut buffer = [0; 4096];
     while stream.read(&mut buffer).is_ok_and(|length| length > 0) {
         let request = count.fetch_add(1, Ordering::SeqCst);
-        if let Some(answer) = answer(connection, request) {
-            let _ = stream.write_all(answer.as_bytes());
+        let answer = answer(connection, request).unwrap_or_default();
+        for (number, part) in answer.split(PAUSE).enumerate() {
+            if number > 0 {
+                std::thread::sleep(DEADLINE / 10);
+            }
+            let _ = stream.write_all(part.as_bytes());
         }
     }
 }
@@ -356,6 +364,39 @@ async fn a_request_is_sent_before_its_caller_is_woken() {
 
     assert_eq!(requests.load(Ordering::SeqCst), 2);
     assert_eq!(second.await.unwrap(), "ok");
+}
+
+/// Counts how often it is woken.
+#[derive(Default)]
+struct Count(AtomicUsize);
+
+impl Wake for Count {
+    fn wake(self: Arc<Self>) {
+        self.0.fetch_add(1, Ordering::SeqCst);
+    }
+}
+
+/// The first time is that of kube's client, which hands the request over to another task.
+#[tokio::test(flavor = "multi_thread")]
+async fn an_answer_that_arrives_in_parts_wakes_its_caller_once() {
+    let (address, _) = serve(|_, _| {
+        Some(
+            "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\n|transfer-encoding: chunked\r\n\r\n2\r\n[1\r\n|2\r\n,2\r\n|1\r\n]\r\n|0\r\n\r\n",
+        )
+    });
+    let client = of(address).client().unwrap();
+    let (count, mut answer) = (Arc::new(Count::default()), Box::pin(ask(&client)));
+    let waker = count.clone().into();
+    let text = loop {
+        match answer.poll_unpin(&mut Context::from_waker(&waker)) {
+            Poll::Ready(text) => break text.unwrap(),
+            Poll::Pending => sleep(Duration::from_millis(5)).await,
+        }
+    };
+
+    assert_eq!(text, "[1,2]");
+    let woken = count.0.load(Ordering::SeqCst);
+    assert!(woken <= 2, "{woken}");
 }
 
 /// After an interruption, a watch may begin on a connection that has gone silent.

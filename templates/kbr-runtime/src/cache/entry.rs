@@ -31,7 +31,7 @@ pub(crate) struct Received<K> {
     /// What kube's watcher needs.
     metadata: ObjectMeta,
     pub(super) owners: Box<[Owner]>,
-    pub(super) text: Box<str>,
+    pub(crate) text: Box<str>,
     /// Whether it is being deleted and does not go yet, because of finalizers or a grace period.
     pub(super) is_terminating: bool,
     kind: PhantomData<fn() -> K>,
@@ -90,11 +90,20 @@ impl<K> Received<K> {
     ///
     /// If the metadata cannot be read.
     pub(crate) fn read(text: &str) -> Result<Self, DecodeError> {
+        Self::split(text).map(|(received, _)| received)
+    }
+
+    /// Also returns its managed fields.
+    ///
+    /// # Errors
+    ///
+    /// If the metadata cannot be read.
+    pub(crate) fn split(text: &str) -> Result<(Self, Option<&RawValue>), DecodeError> {
         let Object { metadata } = read_text(text)?;
         // Something else keeps an object without a grace period, such as the finalizers in the spec of a Namespace.
         let is_held = metadata.finalizers.is_some_and(|all| !all.is_empty())
             || metadata.deletion_grace_period_seconds != Some(0);
-        Ok(Self {
+        let received = Self {
             is_terminating: metadata.deletion_timestamp.is_some() && is_held,
             owners: metadata.owner_references.unwrap_or_default(),
             text: without(metadata.managed_fields, text),
@@ -107,7 +116,8 @@ impl<K> Received<K> {
                 ..ObjectMeta::default()
             },
             kind: PhantomData,
-        })
+        };
+        Ok((received, metadata.managed_fields))
     }
 
     pub(crate) fn key(&self) -> Key {

@@ -10,6 +10,7 @@ use std::collections::{BTreeSet, HashMap, HashSet, VecDeque};
 use std::sync::Arc;
 use std::time::Duration;
 
+use kube::api::ObjectMeta;
 use tokio::time::Instant;
 
 use super::entry::{Entry, Term};
@@ -126,6 +127,12 @@ impl State {
         self.objects.get(key)?.visible()
     }
 
+    /// The name of an object, which is kept once.
+    pub(super) fn key(&self, key: Key) -> Arc<Key> {
+        let known = self.objects.get_key_value(&key);
+        known.map_or_else(|| Arc::new(key), |(known, _)| known.clone())
+    }
+
     /// All visible objects, sorted.
     pub(crate) fn all(&self) -> Vec<Named> {
         let objects = self.objects.iter();
@@ -190,16 +197,24 @@ impl State {
         self.list = Some(HashSet::new());
     }
 
+    /// What this process wrote, if the watch now shows it as the API server returned it: it need not be parsed again.
+    pub(super) fn echo(&self, key: &Key, shown: &ObjectMeta) -> Option<Arc<Entry>> {
+        let written = self.objects.get(key)?.written.as_ref()?.object.as_ref()?;
+        let is_same = shown.uid.as_deref() == Some(&*written.uid)
+            && shown.resource_version.as_deref() == Some(&*written.version);
+        (is_same && written.is_readable && !self.is_plan).then(|| written.clone())
+    }
+
     /// The watch or its list has shown an object.
-    pub(crate) fn show(&mut self, key: &Arc<Key>, entry: Entry) -> Vec<Change> {
+    pub(crate) fn show(&mut self, key: &Arc<Key>, new: Arc<Entry>) -> Vec<Change> {
         let is_of_list = self.list.is_some();
         match &mut self.list {
             Some(list) => {
                 list.insert(key.clone());
             }
-            None => self.newest = self.newest.max(entry.number()),
+            None => self.newest = self.newest.max(new.number()),
         }
-        let (is_listed, new) = (self.is_listed, Arc::new(entry));
+        let is_listed = self.is_listed;
         let (old, passed) = self.update(key, |slot| {
             let old = slot.shown.replace(new.clone());
             let passed = slot.written.take_if(|written| written.is_shown_by(&new));

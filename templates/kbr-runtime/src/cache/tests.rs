@@ -518,6 +518,29 @@ fn an_object_that_cannot_be_read_is_reported_once_per_version_and_counted() {
     assert_eq!(take(Event::Delete(bad("bad", 6))), told("", 0));
 }
 
+/// It is parsed when it is written, and need not be again.
+#[test]
+fn what_was_written_is_not_parsed_again_when_the_watch_shows_it() {
+    let cache = listed(&[object("a", 1, "x")]);
+    let slimmed = Arc::new(std::sync::atomic::AtomicUsize::new(0));
+    let count = slimmed.clone();
+    cache.slim(move |_| {
+        count.fetch_add(1, Ordering::SeqCst);
+    });
+    cache.wrote(received(&object("a", 5, "x")));
+    assert_eq!(slimmed.load(Ordering::SeqCst), 1);
+
+    cache.take(apply(&object("a", 5, "x")));
+    assert_eq!(slimmed.load(Ordering::SeqCst), 1);
+    assert!(cache.is_settled());
+    assert_eq!(of(&cache, "x"), named(&[("a", 5)]));
+
+    // It is not known any more what it was.
+    cache.take(apply(&object("a", 5, "x")));
+    cache.take(apply(&object("a", 6, "x")));
+    assert_eq!(slimmed.load(Ordering::SeqCst), 3);
+}
+
 #[test]
 fn code_of_the_user_that_panics_concerns_one_object() {
     let cache = empty::<ConfigMap>();

@@ -51,7 +51,7 @@ impl<K: Cached> Controller<K> {
         let watches = Watches::new(name, run.server.clone(), run.events.clone(), run.series);
         let backoff = Backoff::new(self.first_delay, self.longest_delay);
         queue.configure(self.timeout, self.debounce);
-        queue.counts().may_run(self.concurrency);
+        queue.counts().most.inc_by(self.concurrency.into());
         let cache = self.cache.clone();
         let (forgotten, names) = (backoff.clone(), self.names.clone());
         let statuses = Arc::<Mutex<Statuses>>::default();
@@ -64,7 +64,7 @@ impl<K: Cached> Controller<K> {
                 forgotten.forget(key);
                 names.gone(key);
                 if let Some(old) = &change.old {
-                    lock(&written).remove(&*old.uid);
+                    lock(&written).noted.remove(&*old.uid);
                 }
                 return BTreeSet::new();
             }

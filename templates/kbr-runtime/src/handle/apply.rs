@@ -18,9 +18,11 @@ use kube::{Resource, ResourceExt};
 use serde::Serialize;
 use serde_json::{Value, json};
 
+use super::answer::Answer;
 use super::declared::Use;
 use super::{Applied, Handle, Outcome, OwnedError, changed};
 use crate::cache::{Cache, Cached, Entry, Received};
+use crate::client::send;
 use crate::key::Key;
 use crate::lock::lock;
 use crate::reading::{hash_of, write_value};
@@ -88,7 +90,6 @@ impl<K: Cached> Handle<K> {
             return Ok(object.into());
         }
         let params = self.hand.params().force();
-        let api = self.received(child.cache, &child.key);
         let mut attempt = 0;
         loop {
             attempt += 1;
@@ -96,12 +97,14 @@ impl<K: Cached> Handle<K> {
                 let known = self.take_over(child.cache, &child.key, known.clone());
                 restrict(&mut child.fields, known.await?.as_deref());
                 let patch = Patch::Apply(&child.fields);
-                api.patch(child.key.name(), &params, &patch).await
+                let hand = &self.hand;
+                hand.patch(child.cache, &child.key, None, &params, patch)
+                    .await
             };
             match sent.await {
-                Ok(written) => {
-                    let object = child.open(&written)?;
-                    let written = self.wrote(&child, written);
+                Ok(answer) => {
+                    let object = child.open(&answer.object)?;
+                    let written = self.wrote(&child, answer.object, &object);
                     self.note(&written, hash);
                     let outcome = Outcome::of(known.as_deref(), &written);
                     child.tell(known.as_deref(), &written, outcome);
@@ -140,13 +143,12 @@ impl<K: Cached> Handle<K> {
             let path = T::url_path(child.cache.kind(), child.key.namespace());
             let body = serde_json::to_vec(&child.fields).map_err(kube::Error::SerdeError)?;
             let request = Request::new(path).create(&params, body);
-            let request = request.map_err(kube::Error::BuildRequest)?;
-            self.hand.client.request::<Received<T>>(request).await
+            Answer::read(&send(&self.hand.client, "create", request).await?)
         };
         match created.await {
-            Ok(created) => {
-                let object = child.open(&created)?;
-                let written = self.wrote(&child, created);
+            Ok(answer) => {
+                let object = child.open(&answer.object)?;
+                let written = self.wrote(&child, answer.object, &object);
                 child.tell(None, &written, Outcome::Created);
                 Ok(Some(object))
             }
@@ -246,9 +248,14 @@ impl<K: Cached> Handle<K> {
     }
 
     /// The API server has answered with the object.
-    fn wrote<T: Cached>(&self, child: &Child<'_, T>, written: Received<T>) -> Arc<Entry> {
+    fn wrote<T: Cached>(
+        &self,
+        child: &Child<'_, T>,
+        written: Received<T>,
+        object: &T,
+    ) -> Arc<Entry> {
         self.forget_name(child);
-        child.cache.wrote(written)
+        child.cache.wrote_opened(written, Some(object))
     }
 
     /// The request has failed, whoever has the name: the error decides when it is tried again.

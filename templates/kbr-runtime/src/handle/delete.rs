@@ -6,12 +6,13 @@
 use std::sync::Arc;
 
 use kube::api::{DeleteParams, Preconditions};
-use kube::core::Status;
+use kube::core::{Request, Status};
 use kube::{Resource, ResourceExt};
 
 use super::declared::Use;
 use super::{Applied, Handle, OwnedError, is_controlled_by};
-use crate::cache::Cached;
+use crate::cache::{Cached, Received};
+use crate::client::send;
 use crate::key::Key;
 
 impl<K: Cached> Handle<K> {
@@ -41,12 +42,15 @@ impl<K: Cached> Handle<K> {
             return Err(self.name_taken(cache, &key));
         }
         let is_deleted = object.meta().deletion_timestamp.is_some();
-        let left = match self.received(cache, &key).delete(key.name(), &params).await {
+        let request = Request::new(T::url_path(cache.kind(), key.namespace()));
+        let request = request.delete(key.name(), &params);
+        let left = match send(&self.hand.client, "delete", request).await {
             Ok(answer) => {
                 if !is_deleted {
                     tracing::info!(resource = cache.resource(), name = key.name(), "deleted");
                 }
-                answer.left()
+                // What the API server says of an object that is gone is not terminating.
+                Received::read(&answer).ok()
             }
             Err(kube::Error::Api(status)) if is_gone::<T>(&status, &key, cache.kind()) => None,
             Err(reason) => {

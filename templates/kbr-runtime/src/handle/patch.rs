@@ -44,12 +44,10 @@ impl<K: Cached> Handle<K> {
 
     pub(super) async fn patch_own(&self, mut fields: Value) -> kube::Result<Received<K>> {
         fields["metadata"]["resourceVersion"] = json!(self.version());
-        let key = Key::of(&*self.object);
-        let api = self.received(&self.hand.cache, &key);
-        let patch = Patch::Merge(fields);
-        let params = self.hand.params();
-        let changed: Received<K> = api.patch(key.name(), &params, &patch).await?;
-        *lock(&self.written) = changed.resource_version();
-        Ok(changed)
+        let (hand, key) = (&self.hand, Key::of(&*self.object));
+        let (params, patch) = (hand.params(), Patch::Merge(&fields));
+        let changed = hand.patch(&hand.cache, &key, None, &params, patch).await?;
+        *lock(&self.written) = changed.object.resource_version();
+        Ok(changed.object)
     }
 }

@@ -4,28 +4,47 @@
 //! Writing the status of the object in hand.
 
 use std::collections::{BTreeSet, HashMap};
+use std::sync::Arc;
 
 use kube::ResourceExt;
 use kube::api::{Patch, PatchParams};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use super::takeover::Answer;
+use super::answer::Answer;
 use super::{Hand, Handle, paths};
 use crate::cache::Cached;
 use crate::diff;
+use crate::key::Key;
 use crate::lock::lock;
 use crate::reading::{hash_of, write_value};
 
-/// What this process knows of the statuses that it has written, by the uid of the object.
-pub(crate) type Statuses = HashMap<String, Noted>;
+/// What this process knows of the statuses that it has written.
+#[derive(Default)]
+pub(crate) struct Statuses {
+    /// By the uid of the object.
+    pub(crate) noted: HashMap<String, Noted>,
+    /// The types of the conditions that were last written to any object: usually to all of them.
+    conditions: Arc<BTreeSet<String>>,
+}
 
 #[derive(Clone, Default)]
 pub(crate) struct Noted {
     /// What was last written although it seemed to differ, and what the object shows since.
     same: Option<(u64, u64)>,
     /// The types of the conditions that were last written.
-    conditions: BTreeSet<String>,
+    conditions: Arc<BTreeSet<String>>,
+}
+
+impl Statuses {
+    fn note(&mut self, uid: String, same: Option<(u64, u64)>, wanted: &Value) {
+        let conditions = types(wanted).map(str::to_owned).collect();
+        if *self.conditions != conditions {
+            self.conditions = Arc::new(conditions);
+        }
+        let conditions = self.conditions.clone();
+        self.noted.insert(uid, Noted { same, conditions });
+    }
 }
 
 impl<K: Cached + Serialize> Handle<K> {
@@ -55,12 +74,13 @@ impl<K: Cached + Serialize> Handle<K> {
         let wanted = write_value(status).map_err(kube::Error::SerdeError)?;
         let shown = shown(&*self.object).map_err(kube::Error::SerdeError)?;
         let uid = self.object.uid().unwrap_or_default();
-        let noted = lock(&self.hand.statuses).get(&uid).cloned();
+        let noted = lock(&self.hand.statuses).noted.get(&uid).cloned();
         let noted = noted.unwrap_or_default();
         let shown = own(shown, &wanted, &noted.conditions);
-        let hashes = (hash_of(&wanted), hash_of(&shown));
+        let hashes = || (hash_of(&wanted), hash_of(&shown));
         let is_first = lock(&self.written).is_none();
-        if is_first && (noted.same == Some(hashes) || is_same(&shown, &wanted)) {
+        let is_noted = || noted.same.is_some_and(|same| same == hashes());
+        if is_first && (is_same(&shown, &wanted) || is_noted()) {
             return Ok(false);
         }
         let answer = self.write_status(&wanted).await?;
@@ -82,11 +102,8 @@ impl<K: Cached + Serialize> Handle<K> {
         }
         // It seemed to differ because of a field that somebody else owns.
         let is_same = version == self.object.resource_version() && is_first;
-        let noted = Noted {
-            same: is_same.then_some(hashes),
-            conditions: types(&wanted).map(str::to_owned).collect(),
-        };
-        lock(&self.hand.statuses).insert(uid, noted);
+        let same = is_same.then(hashes);
+        lock(&self.hand.statuses).note(uid, same, &wanted);
         let [shown, wanted] = [shown, wanted].map(|status| {
             let fields = [("status".to_owned(), status)];
             Value::Object(fields.into_iter().collect())
@@ -119,10 +136,11 @@ impl<K: Cached + Serialize> Handle<K> {
 
     /// Removes these fields of the status by a merge patch.
     async fn patch_status(&self, fields: Value) -> kube::Result<Answer<K>> {
-        let params = self.hand.params();
         let metadata = json!({ "resourceVersion": self.version() });
-        let patch = Patch::Merge(json!({ "metadata": metadata, "status": fields }));
-        self.hand.patch_status(&self.object, &params, &patch).await
+        let patch = json!({ "metadata": metadata, "status": fields });
+        let (hand, params) = (&self.hand, self.hand.params());
+        hand.patch_status(&self.object, &params, Patch::Merge(&patch))
+            .await
     }
 
     /// Notes the object after a write, and returns its version.
@@ -150,19 +168,34 @@ impl<K: Cached> Hand<K> {
             "metadata": { "resourceVersion": version },
             "status": status,
         });
-        self.patch_status(object, params, &Patch::Apply(patch))
+        self.patch_status(object, params, Patch::Apply(&patch))
+            .await
+    }
+
+    async fn patch_status(
+        &self,
+        object: &K,
+        params: &PatchParams,
+        patch: Patch<&Value>,
+    ) -> kube::Result<Answer<K>> {
+        let key = Key::of(object);
+        self.patch(&self.cache, &key, Some("status"), params, patch)
             .await
     }
 }
 
 /// The status of an object. The rest of it is not kept: it may be large.
 pub(crate) fn shown<K: Serialize>(object: &K) -> serde_json::Result<Value> {
+    status_of_text(&serde_json::to_string(object)?)
+}
+
+pub(super) fn status_of_text(object: &str) -> serde_json::Result<Value> {
     #[derive(Deserialize)]
     struct Object {
         #[serde(default)]
         status: Value,
     }
-    let object: Object = serde_json::from_str(&serde_json::to_string(object)?)?;
+    let object: Object = serde_json::from_str(object)?;
     Ok(object.status)
 }
 
@@ -192,29 +225,31 @@ fn own(mut shown: Value, wanted: &Value, applied: &BTreeSet<String>) -> Value {
 }
 
 /// Whether both set the same fields.
-fn is_same(shown: &Value, wanted: &Value) -> bool {
-    let (shown, wanted) = (without_nulls(shown), without_nulls(wanted));
-    shown == wanted || is_empty(&shown) && is_empty(&wanted)
-}
-
-/// `None` in a Rust type means that the field is not set, and so does an empty list or map in most.
-fn without_nulls(value: &Value) -> Value {
-    match value {
-        Value::Object(fields) => {
-            let fields = fields.iter();
-            let fields = fields.map(|(name, value)| (name.clone(), without_nulls(value)));
-            let set = fields.filter(|(_, value)| !is_empty(value));
-            Value::Object(set.collect())
+fn is_same(one: &Value, other: &Value) -> bool {
+    match (one, other) {
+        (Value::Object(one), Value::Object(other)) => {
+            let mut all = one.keys().chain(other.keys());
+            all.all(|name| {
+                let [one, other] = [one, other].map(|fields| fields.get(name));
+                is_same(one.unwrap_or(&Value::Null), other.unwrap_or(&Value::Null))
+            })
         }
-        Value::Array(items) => items.iter().map(without_nulls).collect(),
-        value => value.clone(),
+        (Value::Array(one), Value::Array(other)) => {
+            one.len() == other.len()
+                && one
+                    .iter()
+                    .zip(other)
+                    .all(|(one, other)| is_same(one, other))
+        }
+        _ => one == other || is_unset(one) && is_unset(other),
     }
 }
 
-fn is_empty(value: &Value) -> bool {
+/// `None` in a Rust type means that the field is not set, and so does an empty list or map in most.
+fn is_unset(value: &Value) -> bool {
     match value {
         Value::Null => true,
-        Value::Object(fields) => fields.is_empty(),
+        Value::Object(fields) => fields.values().all(is_unset),
         Value::Array(items) => items.is_empty(),
         _ => false,
     }

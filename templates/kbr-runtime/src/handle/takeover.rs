@@ -13,16 +13,15 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{FieldsV1, ManagedFieldsEntry};
-use kube::ResourceExt;
-use kube::api::{Patch, PatchParams};
-use kube::core::Request;
-use serde::de::Error as _;
-use serde::{Deserialize, Deserializer, Serialize};
+use kube::api::Patch;
+use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use serde_json::{Map, Value, json};
 
-use super::{Hand, Handle, shown};
-use crate::cache::{Cache, Cached, Entry, Received};
+use super::answer::Answer;
+use super::status::status_of_text;
+use super::{Handle, shown};
+use crate::cache::{Cache, Cached, Entry};
 use crate::key::Key;
 use crate::lock::lock;
 use crate::reading::read_text;
@@ -80,37 +79,34 @@ impl TakeOver {
     }
 }
 
-/// The answer to a write, with who has written which fields.
-pub(crate) struct Answer<K> {
-    pub(crate) object: Received<K>,
-    status: Value,
-    managers: Vec<ManagedFieldsEntry>,
-}
-
-impl<'de, K> Deserialize<'de> for Answer<K> {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        #[derive(Deserialize)]
-        struct Object {
-            metadata: Metadata,
-            #[serde(default)]
-            status: Value,
-        }
-        #[derive(Deserialize)]
-        #[serde(rename_all = "camelCase")]
-        struct Metadata {
-            managed_fields: Option<Vec<ManagedFieldsEntry>>,
-        }
-        let text = <&RawValue>::deserialize(deserializer)?.get();
-        let Object { metadata, status } = read_text(text).map_err(D::Error::custom)?;
-        Ok(Self {
-            object: Received::read(text).map_err(D::Error::custom)?,
-            status,
-            managers: metadata.managed_fields.unwrap_or_default(),
-        })
-    }
+/// Who has written some fields.
+#[derive(Deserialize)]
+struct Writer<'a> {
+    manager: Option<String>,
+    operation: Option<String>,
+    #[serde(borrow, rename = "fieldsV1")]
+    fields: Option<&'a RawValue>,
 }
 
 impl<K> Answer<K> {
+    fn managers<'a, T: Deserialize<'a>>(&'a self) -> Vec<T> {
+        let text = self.managers.as_ref().map_or("[]", |text| text.get());
+        read_text(text).unwrap_or_default()
+    }
+
+    /// Whether `takes_over` covers somebody who has written in the status.
+    fn is_taken(&self, takes_over: &TakeOver) -> bool {
+        self.managers().into_iter().any(|writer: Writer<'_>| {
+            let entry = ManagedFieldsEntry {
+                manager: writer.manager,
+                operation: writer.operation,
+                ..ManagedFieldsEntry::default()
+            };
+            let fields = writer.fields.map_or("", RawValue::get);
+            takes_over.covers(&entry) && fields.contains("\"f:status\"")
+        })
+    }
+
     /// `ours` is the field manager of the controller, which has `applied` conditions of these types before.
     fn leftover(
         &self,
@@ -120,8 +116,10 @@ impl<K> Answer<K> {
         ours: &str,
         applied: &BTreeSet<String>,
     ) -> Option<Value> {
+        let (managers, status) = (self.managers(), status_of_text(&self.object.text));
+        let status = status.unwrap_or_default();
         let (own, others): (Vec<_>, Vec<_>) =
-            self.managers.iter().partition(|it| is_applied_by(it, ours));
+            managers.iter().partition(|it| is_applied_by(it, ours));
         let own: Vec<_> = own.into_iter().filter_map(status_of).collect();
         let (taken, kept): (Vec<_>, Vec<_>) =
             others.into_iter().partition(|it| takes_over.covers(it));
@@ -130,8 +128,8 @@ impl<K> Answer<K> {
             .filter(|it| it.operation.as_deref() == Some("Apply"));
         let kept: Vec<_> = kept.filter_map(status_of).collect();
         let mut wanted = wanted.clone();
-        keep_conditions(&mut wanted, &self.status, &own, applied);
-        let mut rest = self.status.clone();
+        keep_conditions(&mut wanted, &status, &own, applied);
+        let mut rest = status.clone();
         for theirs in taken.into_iter().filter_map(status_of) {
             let place = Place {
                 theirs,
@@ -141,7 +139,7 @@ impl<K> Answer<K> {
             };
             place.strip(&mut rest);
         }
-        removal(&self.status, &rest)
+        removal(&status, &rest)
     }
 }
 
@@ -160,8 +158,7 @@ impl<K: Cached + Serialize> Handle<K> {
             takes_over => takes_over,
         };
         // There is seldom anything, and looking for it is not cheap.
-        let is_taken = |it: &ManagedFieldsEntry| takes_over.covers(it) && status_of(it).is_some();
-        answer.managers.iter().find(|it| is_taken(it))?;
+        answer.is_taken(takes_over).then_some(())?;
         // A field that the type does not have may be somebody else's.
         let typed = answer.object.open().ok()?;
         let typed = shown(&typed).ok()?;
@@ -190,8 +187,12 @@ impl<K: Cached> Handle<K> {
         let mut patch =
             json!({ "metadata": { "uid": entry.uid, "resourceVersion": entry.version } });
         // It changes nothing, and the answer has what the cache leaves out. A role that allows `patch` is enough.
-        let managers = match self.patch_child(cache, key, &patch).await {
-            Ok(answer) => answer.managers,
+        let (hand, params) = (&self.hand, self.hand.params());
+        let managers = match hand
+            .patch(cache, key, None, &params, Patch::Merge(&patch))
+            .await
+        {
+            Ok(answer) => answer.managers(),
             // The apply finds out what to do.
             Err(kube::Error::Api(status)) if status.is_not_found() => return Ok(known),
             Err(error) => return Err(error),
@@ -208,36 +209,10 @@ impl<K: Cached> Handle<K> {
             return Ok(known);
         }
         patch["metadata"]["managedFields"] = json!(managers);
-        let answer = self.patch_child(cache, key, &patch).await?;
+        let patch = Patch::Merge(&patch);
+        let answer = hand.patch(cache, key, None, &params, patch).await?;
         tracing::info!(resource, name, "taken over from another field manager");
         Ok(Some(cache.wrote(answer.object)))
-    }
-
-    async fn patch_child<T: Cached>(
-        &self,
-        cache: &Cache<T>,
-        key: &Key,
-        patch: &Value,
-    ) -> kube::Result<Answer<T>> {
-        let request = Request::new(T::url_path(cache.kind(), key.namespace()));
-        let request = request.patch(key.name(), &self.hand.params(), &Patch::Merge(patch));
-        let request = request.map_err(kube::Error::BuildRequest)?;
-        self.hand.client.request(request).await
-    }
-}
-
-impl<K: Cached> Hand<K> {
-    pub(super) async fn patch_status<P: Serialize>(
-        &self,
-        object: &K,
-        params: &PatchParams,
-        patch: &Patch<P>,
-    ) -> kube::Result<Answer<K>> {
-        let path = K::url_path(self.cache.kind(), object.namespace().as_deref());
-        let request =
-            Request::new(path).patch_subresource("status", &object.name_any(), params, patch);
-        let request = request.map_err(kube::Error::BuildRequest)?;
-        self.client.request(request).await
     }
 }
 

@@ -293,7 +293,7 @@ async fn an_unreadable_object_is_an_error_and_not_a_missing_object() {
     let world = World::new(&[stored("a", 4)], []);
     let mut text = serde_json::to_value(stored("a", 5)).unwrap();
     text["data"] = json!(1);
-    let unreadable = Received::read(&text.to_string()).unwrap();
+    let unreadable = crate::cache::Received::read(&text.to_string()).unwrap();
     world.maps.take(WatchEvent::Apply(unreadable));
 
     let error = world.handle.owned::<ConfigMap>().unwrap_err();

@@ -10,15 +10,16 @@ use std::task::{Context, Poll, ready};
 
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
+use super::Stream;
 use super::peer::Peer;
 
-/// Reports to a [`Peer`] what goes through `S`.
-pub(super) struct Metered<S> {
-    pub(super) stream: S,
+/// Reports to a [`Peer`] what goes through a stream.
+pub(super) struct Metered {
+    pub(super) stream: Stream,
     pub(super) peer: Arc<Peer>,
 }
 
-impl<S> Metered<S> {
+impl Metered {
     fn note(&self, moved: Poll<io::Result<usize>>) -> Poll<io::Result<usize>> {
         if let Poll::Ready(Ok(bytes)) = moved {
             self.peer.moved(bytes);
@@ -27,7 +28,7 @@ impl<S> Metered<S> {
     }
 }
 
-impl<S: AsyncRead + Unpin> AsyncRead for Metered<S> {
+impl AsyncRead for Metered {
     fn poll_read(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
@@ -40,7 +41,7 @@ impl<S: AsyncRead + Unpin> AsyncRead for Metered<S> {
     }
 }
 
-impl<S: AsyncWrite + Unpin> AsyncWrite for Metered<S> {
+impl AsyncWrite for Metered {
     fn poll_write(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,

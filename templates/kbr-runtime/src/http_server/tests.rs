@@ -5,6 +5,7 @@
 
 use super::*;
 use crate::thread::Thread;
+use futures::FutureExt;
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::time::Instant;
@@ -37,6 +38,7 @@ impl Served {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap();
         let stop = CancellationToken::new();
+        let respond: Respond = Box::new(|peer, request| respond(peer, request).boxed());
         let task = serve(listener, None, limits, stop.clone(), respond);
         Self {
             address,

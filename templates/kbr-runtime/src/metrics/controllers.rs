@@ -127,14 +127,14 @@ impl Controllers {
         }
     }
 
-    pub(super) fn of(&self, controller: &'static str) -> Counts {
+    pub(super) fn of(&self, controller: &'static str) -> Arc<Counts> {
         let label = [("controller", controller)];
         let queue = [("name", controller), ("controller", controller)];
         let result = |result| {
             let labels = [("controller", controller), ("result", result)];
             self.results.get_or_create_owned(&labels)
         };
-        Counts(Arc::new(Handles {
+        Arc::new(Counts {
             success: result("success"),
             error: result("error"),
             requeue: result("requeue"),
@@ -150,7 +150,7 @@ impl Controllers {
             retries: self.retries.get_or_create_owned(&queue),
             waiting_seconds: self.waiting_seconds.get_or_create_owned(&queue),
             running_seconds: self.running_seconds.get_or_create_owned(&queue),
-        }))
+        })
     }
 
     pub(super) fn watch(&self, controller: &'static str, queue: Queue) {
@@ -183,103 +183,58 @@ impl Controllers {
     }
 }
 
-/// The metrics of one controller. Clones share them.
-#[derive(Clone, Debug)]
-pub(crate) struct Counts(Arc<Handles>);
-
+/// The metrics of one controller.
 #[derive(Debug)]
-struct Handles {
+pub(crate) struct Counts {
     success: Counter,
     error: Counter,
     requeue: Counter,
     requeue_after: Counter,
     errors: Counter,
-    terminal_errors: Counter,
-    panics: Counter,
-    timeouts: Counter,
-    restless: Counter,
-    seconds: Histogram,
-    most: Gauge,
-    adds: Counter,
+    /// Failures that are not retried before the object changes. [`Counts::failed`] counts them, too.
+    pub(crate) terminal_errors: Counter,
+    /// Panics of reconciles and other code of the controller. [`Counts::failed`] counts reconciles, too.
+    pub(crate) panics: Counter,
+    /// Reconciles that took longer than they may. [`Counts::failed`] counts them, too.
+    pub(crate) timeouts: Counter,
+    pub(crate) restless: Counter,
+    pub(crate) seconds: Histogram,
+    pub(crate) most: Gauge,
+    pub(crate) adds: Counter,
     retries: Counter,
-    waiting_seconds: Histogram,
-    running_seconds: Histogram,
+    pub(crate) waiting_seconds: Histogram,
+    pub(crate) running_seconds: Histogram,
 }
 
 impl Counts {
     /// Metrics that nobody reads.
     #[cfg(test)]
-    pub(crate) fn unread() -> Self {
+    pub(crate) fn unread() -> Arc<Self> {
         Controllers::new(&mut Table::default()).of("")
-    }
-
-    /// `most` more objects may be reconciled at the same time.
-    pub(crate) fn may_run(&self, most: u16) {
-        self.0.most.inc_by(most.into());
-    }
-
-    /// A reconcile has ended after `time`.
-    pub(crate) fn took(&self, time: Duration) {
-        self.0.seconds.observe(time.as_secs_f64());
     }
 
     /// It succeeded.
     pub(crate) fn succeeded(&self, next: &Action) {
         if *next == Action::await_change() {
-            self.0.success.inc();
+            self.success.inc();
         } else if *next == Action::requeue(Duration::ZERO) {
-            self.0.requeue.inc();
+            self.requeue.inc();
         } else {
-            self.0.requeue_after.inc();
+            self.requeue_after.inc();
         }
         self.repeats(next);
     }
 
     /// It failed, for whatever reason.
     pub(crate) fn failed(&self, next: &Action) {
-        self.0.error.inc();
-        self.0.errors.inc();
+        self.error.inc();
+        self.errors.inc();
         self.repeats(next);
-    }
-
-    /// It failed, and is not retried before the object changes. [`Counts::failed`] counts it, too.
-    pub(crate) fn failed_for_good(&self) {
-        self.0.terminal_errors.inc();
-    }
-
-    /// It, or other code of its controller, panicked. [`Counts::failed`] counts a reconcile, too.
-    pub(crate) fn panicked(&self) {
-        self.0.panics.inc();
-    }
-
-    /// It took longer than it may. [`Counts::failed`] counts it, too.
-    pub(crate) fn timed_out(&self) {
-        self.0.timeouts.inc();
-    }
-
-    /// An object is reconciled again and again.
-    pub(crate) fn restless(&self) {
-        self.0.restless.inc();
-    }
-
-    /// This many objects were added to the queue.
-    pub(crate) fn added(&self, objects: usize) {
-        self.0.adds.inc_by(objects as u64);
-    }
-
-    /// An object has waited for `time` since it was changed.
-    pub(crate) fn waited(&self, time: Duration) {
-        self.0.waiting_seconds.observe(time.as_secs_f64());
-    }
-
-    /// An object had a worker for `time`.
-    pub(crate) fn worked(&self, time: Duration) {
-        self.0.running_seconds.observe(time.as_secs_f64());
     }
 
     fn repeats(&self, next: &Action) {
         if *next != Action::await_change() {
-            self.0.retries.inc();
+            self.retries.inc();
         }
     }
 }

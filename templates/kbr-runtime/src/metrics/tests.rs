@@ -197,15 +197,15 @@ fn each_reconcile_has_one_result() {
     let metrics = Metrics::new();
     let counts = metrics.controller("job");
     let later = Action::requeue(Duration::from_secs(1));
-    counts.took(Duration::from_secs(2));
+    counts.seconds.observe(Duration::from_secs(2).as_secs_f64());
     counts.succeeded(&Action::await_change());
     counts.succeeded(&later);
     counts.succeeded(&Action::requeue(Duration::ZERO));
-    counts.panicked();
+    counts.panics.inc();
     counts.failed(&later);
-    counts.timed_out();
+    counts.timeouts.inc();
     counts.failed(&later);
-    counts.failed_for_good();
+    counts.terminal_errors.inc();
     counts.failed(&Action::await_change());
 
     for (sample, expected) in [
@@ -235,8 +235,8 @@ fn controllers_with_one_name_are_added_up() {
     let metrics = Metrics::new();
     for _ in 0..2 {
         let counts = metrics.controller("job");
-        counts.may_run(3);
-        counts.added(1);
+        counts.most.inc_by(3);
+        counts.adds.inc();
         let queue = Queue::new(counts);
         queue.has_waited(Duration::from_secs(5));
         metrics.watch("job", move || queue.backlog());

@@ -207,7 +207,7 @@ async fn a_panic_around_a_reconcile_is_a_failure() {
         forget: &|| {},
         threads: Threads::current(),
         limit: Duration::from_secs(10),
-        work: Box::new(|_| Box::pin(async { panic!("on purpose") })),
+        work: Arc::new(|_| Box::pin(async { panic!("on purpose") })),
     };
 
     plan.pass(pass).await;

@@ -23,7 +23,7 @@ use super::Webhooks;
 use super::watchdog::Watchdog;
 use crate::certificate::{Certificate, Files, clients_of};
 use crate::flags::WEBHOOK_MEMORY;
-use crate::http_server::{self, Peer, Tls};
+use crate::http_server::{self, Peer, Respond, Tls};
 use crate::metrics::{Metrics, WebhookCounts as Counts};
 use crate::{BindAddress, Flags, ManagerError};
 
@@ -197,7 +197,7 @@ async fn run(
     let address = listener.local_addr().ok().map(display);
     tracing::info!(address, "serving webhooks");
     let webhooks = Arc::new((webhooks, http::Refusals::default()));
-    let respond = move |peer: Arc<Peer>, request: Request<Incoming>| {
+    let respond: Respond = Box::new(move |peer: Arc<Peer>, request: Request<Incoming>| {
         let webhooks = webhooks.clone();
         let in_flight = counts.begin(request.uri().path());
         async move {
@@ -208,7 +208,8 @@ async fn run(
             }
             answer
         }
-    };
+        .boxed()
+    });
     http_server::serve(listener, Some(tls), limits.server, stop, respond).await
 }
 

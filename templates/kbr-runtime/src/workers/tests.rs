@@ -34,7 +34,7 @@ async fn as_many_reconciles_run_at_once_as_there_are_workers_even_if_each_blocks
         Arc::new(AtomicUsize::new(0)),
     );
     let (done, count) = (stop.clone(), ended.clone());
-    let work: Work = Box::new(move |_| {
+    let work: Work = Arc::new(move |_| {
         let (running, most) = (running.clone(), most.clone());
         let (ended, stop) = (ended.clone(), stop.clone());
         Box::pin(async move {
@@ -63,7 +63,7 @@ async fn reconciles_that_run_at_the_stop_end_first() {
     let stop = CancellationToken::new();
     let (stopping, ended) = (stop.clone(), Arc::new(Mutex::new(Vec::new())));
     let noted = ended.clone();
-    let work: Work = Box::new(move |key| {
+    let work: Work = Arc::new(move |key| {
         let (stopping, noted) = (stopping.clone(), noted.clone());
         Box::pin(async move {
             stopping.cancel();
@@ -80,6 +80,32 @@ async fn reconciles_that_run_at_the_stop_end_first() {
     assert_eq!(*lock(&ended), ["a"]);
 }
 
+/// A task for each reconcile would wake two threads: that which begins it, and its own.
+#[tokio::test]
+async fn a_worker_goes_on_with_the_next_object_by_itself() {
+    let threads = Threads::start(1).unwrap();
+    let (stop, tasks) = (CancellationToken::new(), Arc::new(Mutex::new(Vec::new())));
+    let (stopping, noted) = (stop.clone(), tasks.clone());
+    let work: Work = Arc::new(move |key| {
+        let (stopping, noted) = (stopping.clone(), noted.clone());
+        Box::pin(async move {
+            tokio::time::sleep(PAUSE / 10).await;
+            lock(&noted).push(tokio::task::id());
+            if key.name() == "c" {
+                stopping.cancel();
+            }
+            None
+        })
+    });
+
+    run(queue(&["a", "b", "c"]), 1, threads.handle(), work, stop)
+        .await
+        .unwrap();
+
+    let tasks = lock(&tasks);
+    assert_eq!(*tasks, [tasks[0]; 3]);
+}
+
 #[tokio::test]
 async fn reconciles_are_dropped_at_their_await_when_the_workers_are() {
     struct Dropped(Arc<AtomicUsize>);
@@ -91,7 +117,7 @@ async fn reconciles_are_dropped_at_their_await_when_the_workers_are() {
     let threads = Threads::start(2).unwrap();
     let (dropped, begun) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)));
     let (count, seen) = (dropped.clone(), begun.clone());
-    let work: Work = Box::new(move |_| {
+    let work: Work = Arc::new(move |_| {
         let guard = Dropped(dropped.clone());
         begun.fetch_add(1, Ordering::SeqCst);
         Box::pin(async move {
@@ -118,7 +144,7 @@ async fn a_panic_around_a_reconcile_ends_the_workers_after_the_other_reconciles(
     let threads = Threads::start(2).unwrap();
     let ended = Arc::new(AtomicUsize::new(0));
     let count = ended.clone();
-    let work: Work = Box::new(move |key| {
+    let work: Work = Arc::new(move |key| {
         let count = count.clone();
         Box::pin(async move {
             assert_ne!(key.name(), "a", "on purpose");

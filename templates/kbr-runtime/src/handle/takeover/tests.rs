@@ -11,6 +11,7 @@ use schemars::JsonSchema;
 
 use super::*;
 use crate::cache::tests::{empty, list};
+use crate::handle::Hand;
 use crate::handle::tests::{Requests, World, answering, hand, status, stored, wanted};
 use crate::lock::lock;
 
@@ -84,7 +85,7 @@ fn removed_by(
     managers: &Value,
 ) -> Option<Value> {
     let object = copy(5, shown, managers).to_string();
-    let answer: Answer<Copy> = serde_json::from_str(&object).unwrap();
+    let answer: Answer<Copy> = Answer::read(&object).unwrap();
     let typed = super::shown(&answer.object.open().unwrap()).unwrap();
     answer.leftover(&typed, wanted, takes_over, "copy", &BTreeSet::new())
 }
@@ -124,7 +125,7 @@ fn a_condition_that_this_process_wrote_before_is_removed_once_it_is_left_out() {
         json!({ key("Old"): { ".": {}, "f:type": {} }, key("Other"): { ".": {}, "f:type": {} } });
     let managers = json!([entry("manager", "Update", json!({ "f:conditions": all }))]);
     let object = copy(5, &shown, &managers).to_string();
-    let answer: Answer<Copy> = serde_json::from_str(&object).unwrap();
+    let answer: Answer<Copy> = Answer::read(&object).unwrap();
     let typed = super::shown(&answer.object.open().unwrap()).unwrap();
     let applied = BTreeSet::from(["Old".to_owned()]);
     let rest = answer.leftover(&typed, &json!({}), &TakeOver::Updates, "copy", &applied);

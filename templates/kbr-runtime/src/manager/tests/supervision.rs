@@ -43,7 +43,7 @@ const ALL: [(&str, &str); 13] = [
 ];
 
 /// Where something is spawned, how often, and what becomes of it.
-const SPAWNS: [(&str, usize, &str); 11] = [
+const SPAWNS: [(&str, usize, &str); 12] = [
     ("thread.rs", 1, "each thread of the list above"),
     ("running.rs", 1, "each task of the list above"),
     ("signals.rs", 1, "in the list"),
@@ -67,6 +67,11 @@ const SPAWNS: [(&str, usize, &str); 11] = [
         "a reconcile: its panic ends the controller, which has a test there",
     ),
     ("checks.rs", 1, "a check: its probe reports the panic"),
+    (
+        "api_server.rs",
+        1,
+        "a request: a panic is the error of its caller",
+    ),
 ];
 
 /// A manager that starts all of them.

@@ -66,8 +66,10 @@ fn families(metrics: &Metrics) -> BTreeMap<String, MetricFamily> {
 fn the_manager_s_histograms_have_native_buckets_beside_the_classic_ones() {
     let metrics = Metrics::new();
     let counts = metrics.controller("job");
-    counts.took(Duration::from_millis(300));
-    counts.took(Duration::from_secs(7));
+    counts
+        .seconds
+        .observe(Duration::from_millis(300).as_secs_f64());
+    counts.seconds.observe(Duration::from_secs(7).as_secs_f64());
     counts.succeeded(&Action::await_change());
     drop(metrics.webhooks().at(["/mutate".to_owned()].into()));
 
@@ -114,7 +116,9 @@ fn the_manager_s_histograms_have_native_buckets_beside_the_classic_ones() {
 fn both_formats_have_the_same_series() {
     let metrics = Metrics::new();
     let counts = metrics.controller("job");
-    counts.took(Duration::from_millis(300));
+    counts
+        .seconds
+        .observe(Duration::from_millis(300).as_secs_f64());
     metrics.leads("a.example.com".to_owned());
     let text = metrics.text().unwrap();
     let mut names: Vec<_> = text

@@ -7,13 +7,20 @@ mod served;
 
 use super::*;
 use crate::certificate::tests::{Mount, Pair};
+use crate::lock::lock;
 use crate::logging::tests::logged;
 use crate::webhook::tests::{MUTATE, VALIDATE, cron_job, review, webhooks};
+use crate::webhook::{
+    AdmissionRequest, BoxError, FieldError, FieldPath, ValidationOutcome, Validator,
+};
+use crate::{Cache, Manager};
 use k8s_openapi::api::core::v1::ConfigMap;
-use serde_json::Value;
+use kube::runtime::reflector::ObjectRef;
+use serde_json::{Value, json};
 use served::{Served, connect, flags, request, trusting, trusting_as};
 use std::io::{Read, Write};
-use std::net::TcpStream;
+use std::net::{SocketAddr, TcpStream};
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Instant;
 use tokio::runtime::Runtime;
@@ -469,6 +476,110 @@ fn a_review_waits_for_the_caches_that_are_read_and_names_the_one_that_is_not_lis
         let answer = waiting.join().unwrap();
         assert!(answer.starts_with("HTTP/1.1 200"), "{answer}");
     });
+}
+
+/// Denies the name of an object that is in the cache.
+struct Unique(Cache<ConfigMap>);
+
+impl Validator for Unique {
+    type Object = ConfigMap;
+
+    async fn validate_create(
+        &self,
+        _: &AdmissionRequest,
+        object: &ConfigMap,
+    ) -> Result<ValidationOutcome, BoxError> {
+        let mut outcome = ValidationOutcome::default();
+        if self.0.get(&ObjectRef::from_obj(object)).is_some() {
+            outcome.deny(FieldError::forbidden(&FieldPath::new("metadata"), "taken"));
+        }
+        Ok(outcome)
+    }
+}
+
+/// An API server that shows only the namespace `here`, which has the ConfigMap `a`. Returns its address, and what it has
+/// refused.
+fn with_one_namespace() -> (SocketAddr, Arc<Mutex<Vec<String>>>) {
+    let (namespace, maps) = (
+        "GET /api/v1/namespaces/here ",
+        "GET /api/v1/namespaces/here/configmaps?",
+    );
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let (address, refused) = (listener.local_addr().unwrap(), Arc::default());
+    let noted: Arc<Mutex<Vec<String>>> = Arc::clone(&refused);
+    let answer = move |request: &str| {
+        let a = json!({ "name": "a", "namespace": "here", "uid": "1", "resourceVersion": "4" });
+        if request.starts_with(namespace) {
+            return Some((200, json!({ "metadata": { "name": "here" } })));
+        }
+        if request.starts_with(maps) {
+            let list =
+                json!({ "metadata": { "resourceVersion": "5" }, "items": [{ "metadata": a }] });
+            // A watch shows nothing.
+            return (!request.contains("watch=true")).then_some((200, list));
+        }
+        lock(&noted).push(request.lines().next().unwrap_or_default().to_owned());
+        Some((403, json!({ "kind": "Status", "code": 403 })))
+    };
+    let answer = Arc::new(answer);
+    std::thread::spawn(move || {
+        for stream in listener.incoming() {
+            let (mut stream, answer) = (stream.unwrap(), answer.clone());
+            std::thread::spawn(move || {
+                let mut buffer = [0; 4096];
+                while let Ok(length @ 1..) = stream.read(&mut buffer) {
+                    let request = String::from_utf8_lossy(&buffer[..length]);
+                    if let Some((code, body)) = answer(&request) {
+                        let (body, json) = (body.to_string(), "content-type: application/json");
+                        let length = body.len();
+                        let head = format!("{code} Some\r\n{json}\r\ncontent-length: {length}");
+                        let _ = write!(stream, "HTTP/1.1 {head}\r\n\r\n{body}");
+                    }
+                }
+            });
+        }
+    });
+    (address, refused)
+}
+
+#[test]
+fn a_review_finds_the_objects_of_a_watched_namespace_and_needs_no_rights_elsewhere() {
+    let (address, refused) = with_one_namespace();
+    let runtime = Runtime::new().unwrap();
+    let _entered = runtime.enter();
+    let flags = Flags {
+        health_probe_bind_address: BindAddress::Off,
+        watch_namespace: vec!["here".to_owned()],
+        ..Flags::default()
+    };
+    let config = kube::Config::new(format!("http://{address}").parse().unwrap());
+    let mut manager = Manager::with_config(flags, config).unwrap();
+    for namespace in manager.namespaces() {
+        let maps = manager.namespaced(&namespace);
+        manager.webhooks().reads(&maps);
+        manager.webhooks().validate(VALIDATE, Unique(maps));
+    }
+    let served = Served::serve(std::mem::take(manager.webhooks()), LIMITS);
+    let stop = manager.stop_token();
+    let running = runtime.spawn(async move { manager.run_until_stopped().await });
+    let is_allowed = |namespace: &str, name: &str| {
+        let mut map = ConfigMap::default();
+        map.metadata.namespace = Some(namespace.to_owned());
+        map.metadata.name = Some(name.to_owned());
+        let map = serde_json::to_value(map).unwrap();
+        let mut review = review("CREATE", &map, &Value::Null);
+        review["request"]["kind"] = json!({ "group": "", "version": "v1", "kind": "ConfigMap" });
+        let answer = served.post(VALIDATE, &review);
+        assert!(answer.starts_with("HTTP/1.1 200"), "{answer}");
+        answer.contains(r#""allowed":true"#)
+    };
+
+    assert!(!is_allowed("here", "a"));
+    assert!(is_allowed("here", "b"));
+    assert!(is_allowed("there", "a"));
+    stop.cancel();
+    runtime.block_on(running).unwrap().unwrap();
+    assert_eq!(*lock(&refused), Vec::<String>::new());
 }
 
 #[test]
