@@ -109,6 +109,7 @@ fn wanted(cli: Cli, tree: &Tree, history: History<'_>) -> Option<Result<Wanted>>
     })
 }
 
+mod earlier;
 mod laws;
 mod order;
 

@@ -35,6 +35,9 @@ pub fn renamed(base: &str, ours: &str, new: &str) -> Result<String, String> {
 
 /// `ours` with those lines of `base` that are in it replaced: for a file of which kbr has rendered only these.
 pub fn with_lines_of(base: &str, ours: &str, new: &str) -> String {
+    if ours == base {
+        return new.to_owned();
+    }
     let [_, ours] = replaced(base, ours, new, true);
     ours
 }

@@ -153,17 +153,22 @@ impl HubChanges {
             let texts = texts.map(|(old, new)| Rerendered { old, new });
             let text = match &texts {
                 Some(texts) if rendered.is_unedited(from, was) => texts.new.clone(),
-                // Its functions stay in their order, so that each one stays what its owner made of it.
-                Some(texts) if matches!(it.how, How::Exchanged) => {
-                    with_line_ends_of(was, exchanged(&ours, &texts.old, &texts.new))
-                }
                 Some(texts) => {
-                    let [base, ours] = [&texts.old, &*ours].map(respelled);
-                    let new = &texts.new;
+                    let [base, ours, new] = match it.how {
+                        // Its functions stay in their order, so that each one stays what its owner made of it.
+                        How::Exchanged => {
+                            let exchanged = exchanged(&ours, &texts.old, &texts.new);
+                            [ours.to_string(), ours.to_string(), exchanged]
+                        }
+                        How::Type | How::OtherHub => {
+                            let [base, ours] = [&texts.old, &*ours].map(respelled);
+                            [base, ours, texts.new.clone()]
+                        }
+                    };
                     let all = Texts {
                         base: &base,
                         ours: &ours,
-                        new,
+                        new: &new,
                     };
                     carrier.carry([from, to], &texts.old, &all)
                 }
