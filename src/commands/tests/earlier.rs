@@ -88,3 +88,33 @@ fn edits_are_carried_only_if_it_is_known_what_was_rendered() {
         assert_eq!(bench.refused(line), ["update-first"]);
     }
 }
+
+/// They find it in git.
+#[test]
+fn a_chart_and_a_bundle_of_an_earlier_kbr_need_no_update_first() {
+    for (line, path) in [
+        ("chart", "dist/chart/.helmignore"),
+        ("bundle", "bundle.Dockerfile"),
+    ] {
+        let mut bench = Bench::new().after(line);
+        let new = bench.text(path).to_owned();
+        let last = new.lines().last().expect("a line");
+        let old = new.replace(last, "# Of an earlier kbr.");
+        let mut project = bench.project();
+        project.files.insert(path.to_owned(), hash(&old));
+        bench
+            .files
+            .insert(PROJECT_FILE.to_owned(), project.render());
+        bench.files.insert(path.to_owned(), old.clone());
+        bench.commit();
+        bench
+            .files
+            .insert(path.to_owned(), format!("# Mine.\n{old}"));
+        bench.commit();
+
+        let (plan, conflicts) = bench.planned(line).expect("no refusal");
+
+        assert_eq!(conflicts, [""; 0]);
+        assert_eq!(bench.with(&plan).text(path), format!("# Mine.\n{new}"));
+    }
+}
