@@ -524,6 +524,8 @@ mod tests {
     }
 
     proptest! {
+        #![proptest_config(crate::fuzz::random::properties())]
+
         #[test]
         fn no_source_makes_it_panic(source in ".{0,60}", marker in "[a-z:=;,\"{}+ ü]{0,40}") {
             let _ = read("src/a.rs", &source);

@@ -448,6 +448,31 @@ fn every_file_says_what_it_is_and_has_one_job() {
     }
 }
 
+/// Otherwise a test draws other cases in each run, and proptest leaves a folder in the repository.
+#[test]
+fn what_tests_draw_follows_from_the_commit() {
+    for folder in ["src", "tests"] {
+        for (path, text) in tree(&Path::new(REPOSITORY).join(folder)) {
+            let is_own = folder == "src" && path == "fuzz/random.rs" || path == "it/tidy.rs";
+            let lines: Vec<&str> = text.lines().map(str::trim).collect();
+            for (at, line) in lines.iter().enumerate().filter(|_| !is_own) {
+                let is_macro = line.ends_with("proptest! {");
+                let config = lines.get(at + 1).filter(|_| is_macro);
+                assert!(
+                    config.is_none_or(|it| it.contains("properties()")),
+                    "{folder}/{path}: {line} without `properties`"
+                );
+                for other in ["Config::default()", "with_cases("] {
+                    assert!(
+                        !line.contains(&format!("Proptest{other}")),
+                        "{folder}/{path}: {line}"
+                    );
+                }
+            }
+        }
+    }
+}
+
 #[test]
 fn every_module_is_in_the_architecture() {
     let architecture = &sources()["lib.rs"];
