@@ -174,7 +174,10 @@ fn imports_point_down_the_flow() {
             "rendered",
             &["cargo_toml", "layout", "lock", "marker", "project"],
         ),
-        ("evolve", &["error", "project", "rendered"]),
+        (
+            "evolve",
+            &["cargo_toml", "error", "layout", "project", "rendered"],
+        ),
         (
             "plan",
             &[
