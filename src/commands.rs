@@ -5,8 +5,8 @@
 
 mod against;
 pub mod beside;
-mod both;
 pub mod bundle;
+mod carrier;
 pub mod chart;
 mod compile;
 mod crd_files;

@@ -56,7 +56,8 @@
 //! is: a rename, another layout, a hub, other certificates, a newer kbr, a chart or a bundle. A command first writes the
 //! new names into both the owner's text and the rendered one. Then lines that are in both become the new ones, and what
 //! is left is merged; where both have changed the same lines, the file gets conflict markers, the command fails, and
-//! the next one is refused until they are gone. Lines above markers are a set, which is changed apart from that.
+//! the next one is refused until they are gone. Lines above markers are a set, which is changed apart from that. A
+//! `Cargo.toml` is merged by its keys ([`cargo_toml`], the only editor of manifests).
 //!
 //! PROJECT has the hash of what the present model renders to. The text that an edited file started from is in git's
 //! history; what has changed in it since is in PROJECT, under `bases`. So a later kbr finds the text with that hash,
@@ -157,9 +158,8 @@
 //!
 //! [`commands::update`] renders every file of PROJECT again. The hashes in PROJECT show which files are
 //! unedited; for the others, [`toolchain::git`] finds the rendered text in git's
-//! history, and the changes since then are merged with the owner's edits: `Cargo.toml` by its keys ([`cargo_toml`], the only
-//! editor of manifests), other files by lines. So
-//! every text that kbr has ever emitted is in its users' repositories, and none of them in kbr.
+//! history, and the changes since then are merged with the owner's edits. So every text that kbr has ever emitted is in
+//! its users' repositories, and none of them in kbr.
 //!
 //! # The API server of the tests
 //!

@@ -390,6 +390,8 @@ mod tests {
     }
 
     proptest! {
+        #![proptest_config(crate::fuzz::random::properties())]
+
         #[test]
         fn only_whole_lines_are_added(above in "([a-z{}: ]{0,9}\r?\n){0,4}", below in "(\r?\n[a-z ]{0,9}){0,4}", crlf: bool) {
             let ending = if crlf && below.is_empty() { "\r\n" } else { "" };

@@ -8,7 +8,6 @@ mod hub;
 
 use crate::cli::{TypeArgs, WebhookArgs};
 use crate::commands::beside::refused_admissions;
-use crate::commands::both::both;
 use crate::commands::error::{Error, Result};
 use crate::commands::target::{Target, create_api, known, named};
 use crate::commands::wanted::{Wanted, added};
@@ -84,10 +83,9 @@ pub fn plan(
     if let Some(old) = old_hub {
         let files = hub::HubChanges::of(&existing, &mut project, [old, &after], tree)?;
         changes.retain(|change| files.needs(change));
-        let both = both(&existing, &project, tree, &files.moved)?;
-        changes.extend(files.changes.into_iter().chain(both.changes));
+        changes.extend(files.changes);
         warnings.extend(files.warnings);
-        conflicts = [files.conflicts, both.conflicts].concat();
+        conflicts = files.conflicts;
     }
     changes.extend(target.changes);
     warnings.extend(target.warnings);

@@ -115,7 +115,7 @@ impl<'a> Refresh<'a> {
             (Some(_), Some(text))
                 if self.rendered.is_unedited(path, text) && !self.lacks_inherited(path, new) =>
             {
-                let text = self.with_additions(path, new, text);
+                let text = self.rendered.with_additions(path, new, text);
                 self.changes.push(create(path, text, true));
             }
             (Some(recorded), Some(text)) => self.merge(path, &recorded, text, new),
@@ -124,7 +124,7 @@ impl<'a> Refresh<'a> {
             (None, Some(text)) if new_hash == self.rendered.hash(path, text) => {}
             (None, Some(text)) => {
                 let why = format!("is yours, and now part of the {}", self.whole);
-                self.beside(path, new, text, &why);
+                self.beside(path, self.rendered.with_additions(path, new, text), &why);
                 self.keep(path, text, new);
             }
             (_, None) => {
@@ -134,11 +134,6 @@ impl<'a> Refresh<'a> {
             }
         }
         self.project.files.insert(path.to_owned(), new_hash);
-    }
-
-    /// `new` with what kbr and cargo have added to the file.
-    fn with_additions(&self, path: &str, new: &str, text: &str) -> String {
-        self.rendered.with_additions(path, new, text)
     }
 
     /// Gives a file of the owner another text.
@@ -156,8 +151,7 @@ impl<'a> Refresh<'a> {
     }
 
     /// Writes the new text of a file next to that of the owner.
-    fn beside(&mut self, path: &str, new: &str, text: &str, why: &str) {
-        let new = self.with_additions(path, new, text);
+    fn beside(&mut self, path: &str, new: String, why: &str) {
         let beside = format!("{path}{UPDATE_BESIDE}");
         self.warnings.push(format!(
             "`{path}` {why}: copy what is new from `{beside}`, then delete it"
@@ -257,8 +251,9 @@ impl<'a> Refresh<'a> {
             None => self.keep(path, text, new),
         }
         let rendered = base.as_ref().map(|it| it.rendered.as_str());
+        let new = self.rendered.with_additions(path, new, text);
         if path.ends_with(layout::MANIFEST)
-            && let Some(merged) = self.manifest(path, rendered, text, new)
+            && let Some(merged) = evolve::manifest(rendered, text, &new, self.inherited())
         {
             if base.is_none() {
                 self.warnings.push(format!(
@@ -270,11 +265,11 @@ impl<'a> Refresh<'a> {
         }
         let Some(base) = rendered else {
             let why = format!("was edited, and {NOT_IN_GIT}");
-            self.beside(path, new, text, &why);
+            self.beside(path, new, &why);
             return;
         };
-        let [base, new] = [base, new].map(|it| self.with_additions(path, it, text));
-        match carried(&base, text, &new) {
+        let base = self.rendered.with_additions(path, base, text);
+        match carried(path, [&base, text, &new], false) {
             Ok(merged) if path.ends_with(".rs") => {
                 let merged = (self.format)(text, merged);
                 self.rewrite(path, merged);
@@ -285,14 +280,6 @@ impl<'a> Refresh<'a> {
                 self.rewrite(path, conflicting);
             }
         }
-    }
-
-    fn manifest(&self, path: &str, base: Option<&str>, text: &str, new: &str) -> Option<String> {
-        let mut manifest: Manifest = text.parse().ok()?;
-        let base: Option<Manifest> = base.map(str::parse).transpose().ok()?;
-        let new = self.with_additions(path, new, text);
-        manifest.merge(base.as_ref(), new.parse().ok()?, self.inherited());
-        Some(manifest.to_string())
     }
 
     /// Removes a file that is no longer rendered.

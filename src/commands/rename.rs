@@ -16,8 +16,7 @@ use std::collections::BTreeSet;
 use crate::cli::Rename;
 use crate::commands::beside;
 use crate::commands::error::{Error, Result};
-use crate::commands::moves;
-use crate::commands::moves::Format;
+use crate::commands::moves::{self, Format};
 use crate::commands::renamed::{Renamed, changed};
 use crate::commands::storage;
 use crate::commands::target::misspelt;
@@ -52,7 +51,7 @@ pub fn plan(project: &Project, args: &Rename, tree: &Tree, format: Format<'_>) -
     let mut renamed = Renamed::of(before, &after, &words, &pairs, Vec::new(), tree)?;
     let mut changes = renamed.changes(&mut after, tree, format);
     changes.extend(crds);
-    let mut warnings = renamed.left(before, &words, tree);
+    let mut warnings = renamed.left(&words, tree);
     warnings.extend(of_cluster);
     Ok(renamed.wanted(after, changes, warnings))
 }

@@ -8,11 +8,10 @@ mod around;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::commands::both::{Carrier, Texts};
+use crate::commands::carrier::Carrier;
 use crate::commands::error::Result;
 use crate::commands::lines;
-use crate::commands::moves;
-use crate::commands::moves::Format;
+use crate::commands::moves::{self, Format};
 use crate::commands::wanted::Wanted;
 use crate::commands::words::Words;
 use crate::error::join;
@@ -21,7 +20,7 @@ use crate::layout::{self, Place};
 use crate::modules::Moved;
 use crate::plan::{Change, is_generated};
 use crate::project::{PROJECT_FILE, Project, Resource};
-use crate::rendered::{hash, normalized};
+use crate::rendered::{Rendered, hash, normalized};
 use crate::scaffold::{self, Part, What};
 use crate::tree::Tree;
 use around::Surroundings;
@@ -51,8 +50,8 @@ pub struct Renamed {
     /// Changes that add and remove modules and lines.
     around: Vec<Change>,
     renderings: Renderings,
-    /// The old paths of files that are as kbr renders them now.
-    rendered: BTreeSet<String>,
+    /// What is known about the files before and after.
+    known: [Rendered; 2],
     conflicts: Vec<String>,
 }
 
@@ -76,10 +75,9 @@ impl Renamed {
         for (path, (_, text)) in files.iter_mut().filter(|(path, _)| is_rust(path)) {
             *text = words.in_code(text, types.contains(path));
         }
-        let is_given = |path: &str| {
-            let mut parts = pairs.iter().map(|(old, _)| old);
-            parts.any(|it| it.path == path && matches!(it.what, What::Given(_)))
-        };
+        let olds = pairs.iter().map(|(old, _)| old);
+        let given = olds.filter(|it| matches!(it.what, What::Given(_)));
+        let are_given: BTreeSet<&str> = given.map(|it| it.path.as_str()).collect();
         let rendered = pairs.iter().filter_map(|(old, new)| {
             let old_text = old.modelled(before)?;
             Some([
@@ -105,7 +103,7 @@ impl Renamed {
             if old_path != new_path {
                 places.push((old_path.clone(), new_path.clone()));
             }
-            match is_given(&old_path) {
+            match are_given.contains(old_path.as_str()) {
                 true => given.push((old_path, Rerendered { old, new })),
                 false => drop(renderings.insert(old_path, (new_path, Rerendered { old, new }))),
             }
@@ -124,16 +122,17 @@ impl Renamed {
         }
         let names = NewNames {
             models: [before, after],
+            known: [before, after].map(scaffold::rendered),
             words,
             types,
         };
-        let (conflicts, rendered) = names.carry(&renderings, &sources, tree, &mut files)?;
+        let conflicts = names.carry(&renderings, &sources, tree, &mut files)?;
         let around = surroundings.changes((before, after), &places, &moved, &mut files)?;
         Ok(Self {
             files,
             around,
             renderings,
-            rendered,
+            known: names.known,
             conflicts,
         })
     }
@@ -155,15 +154,17 @@ impl Renamed {
             if from == path && text == was {
                 continue;
             }
+            let rendered = self.renderings.get(from).map(|(_, it)| it);
             // What kbr renders is formatted, and stays what it is if its owner formats differently.
-            if path.ends_with(".rs") && text != was && !self.rendered.contains(from) {
+            let is_rendered = |it: &Rerendered| self.known[1].hash(path, text) == hash(&it.new);
+            if path.ends_with(".rs") && text != was && !rendered.is_some_and(is_rendered) {
                 *text = format(was, std::mem::take(text));
             }
             changes.push(Change::Rewrite {
                 from: from.clone(),
                 path: path.clone(),
                 text: text.clone(),
-                rendered: self.renderings.get(from).map(|(_, it)| it.clone()),
+                rendered: rendered.cloned(),
             });
         }
         changes.append(&mut self.around);
@@ -182,11 +183,10 @@ impl Renamed {
     }
 
     /// Warnings about the owner's text that still has the old name; after [`Self::changes`], which may move lines.
-    pub fn left(&self, before: &Project, words: &Words, tree: &Tree) -> Vec<String> {
-        let rendered = scaffold::rendered(before);
+    pub fn left(&self, words: &Words, tree: &Tree) -> Vec<String> {
         let is_unedited = |path: &str| {
             let text = tree.text(path).unwrap_or_default();
-            rendered.is_unedited(path, text)
+            self.known[0].is_unedited(path, text)
         };
         let files = self.files.iter().filter(|(from, _)| !is_unedited(from));
         let left = files.flat_map(|(_, (path, text))| {
@@ -220,6 +220,7 @@ fn files_of(tree: &Tree, moved: &Moved) -> RenamedFiles {
 struct NewNames<'a> {
     /// Before and after.
     models: [&'a Project; 2],
+    known: [Rendered; 2],
     words: &'a Words,
     /// The files of the types that are renamed.
     types: BTreeSet<String>,
@@ -227,22 +228,22 @@ struct NewNames<'a> {
 
 impl NewNames<'_> {
     /// Carries the edits of the owner over to what kbr renders now. `files` have the new names already, which what kbr
-    /// rendered gets first. Returns the files with conflicts, and the old paths of those that are as they are rendered.
+    /// rendered gets first. Returns the files with conflicts.
     fn carry(
         &self,
         renderings: &Renderings,
         sources: &BTreeMap<&str, &str>,
         tree: &Tree,
         files: &mut RenamedFiles,
-    ) -> Result<(Vec<String>, BTreeSet<String>)> {
+    ) -> Result<Vec<String>> {
         let [before, after] = self.models;
-        let known = self.models.map(scaffold::rendered);
+        let [known, lines] = &self.known;
         let mut bases: BTreeMap<&str, String> = BTreeMap::new();
         for (path, (_, it)) in renderings {
             if let Some(text) = tree.text(path)
                 && files.get(path).is_some_and(|(_, text)| *text != it.new)
             {
-                bases.insert(path, known[0].with_additions(path, &it.old, text));
+                bases.insert(path, known.with_additions(path, &it.old, text));
             }
         }
         let is_code = |path: &str| path.ends_with(".rs") && sources.contains_key(path);
@@ -250,11 +251,7 @@ impl NewNames<'_> {
         let code = bases.iter().filter(|(path, _)| is_code(path));
         rendered.extend(code.map(|(path, text)| (*path, text.as_str())));
         let moved = moves::moved(before, after, &rendered)?;
-        let unedited = renderings
-            .keys()
-            .filter(|path| !bases.contains_key(path.as_str()));
-        let mut as_rendered: BTreeSet<String> = unedited.cloned().collect();
-        let mut carrier = Carrier::new(before, tree, true);
+        let mut carrier = Carrier::new(before, [known, lines], tree);
         for (path, base) in &bases {
             let Some((to, text)) = files.get_mut(*path) else {
                 continue;
@@ -262,23 +259,11 @@ impl NewNames<'_> {
             let rewritten = moved.files.iter().find(|file| file.from == *path);
             let base = rewritten.map_or(base, |file| &file.text);
             let base = match is_code(path) {
-                true => self.words.in_code(base, self.types.contains(*path)),
-                false => base.clone(),
+                true => &self.words.in_code(base, self.types.contains(*path)),
+                false => base,
             };
-            let base = known[1].without_additions(to, &base).into_owned();
-            let (_, it) = &renderings[*path];
-            let [base, new] = [&base, &it.new].map(|it| known[1].with_additions(to, it, text));
-            let texts = Texts {
-                base: &base,
-                ours: &normalized(text),
-                new: &new,
-            };
-            let carried = carrier.carry([path, to.as_str()], &it.old, &texts);
-            if carried == new {
-                as_rendered.insert((*path).to_owned());
-            }
-            *text = carried;
+            *text = carrier.renamed([path, to], &renderings[*path].1, [base, text]);
         }
-        Ok((carrier.end()?, as_rendered))
+        carrier.end()
     }
 }

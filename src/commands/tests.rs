@@ -47,7 +47,7 @@ fn wanted(cli: Cli, tree: &Tree, history: History<'_>) -> Option<Result<Wanted>>
     };
     let project = || {
         let text = tree.text(PROJECT_FILE).unwrap_or_default();
-        Ok(Project::parse(text)?)
+        folder::ready(Project::parse(text)?, tree)
     };
     Some(match cli.command {
         Command::Init(args) => {
@@ -109,6 +109,7 @@ fn wanted(cli: Cli, tree: &Tree, history: History<'_>) -> Option<Result<Wanted>>
     })
 }
 
+mod earlier;
 mod laws;
 mod order;
 

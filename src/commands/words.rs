@@ -200,10 +200,13 @@ fn renamed([old, new]: &[String; 2], word: &Segment) -> Option<Replacement> {
     (word.text == *old).then(|| Replacement::new(word.range.clone(), new))
 }
 
-/// Whether a text has that word.
+/// Whether a text has that word, or those words, such as a path.
 pub fn has_word(text: &str, word: &str) -> bool {
     let is_part = |c: char| c.is_alphanumeric() || c == '_';
-    text.split(|c| !is_part(c)).any(|it| it == word)
+    text.match_indices(word).any(|(at, _)| {
+        let (before, after) = (&text[..at], &text[at + word.len()..]);
+        !before.ends_with(is_part) && !after.starts_with(is_part)
+    })
 }
 
 #[cfg(test)]

@@ -1,40 +1,61 @@
 //! Carries the edits of a file's owner from one text that kbr has rendered to the next, by lines. Pure.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use diffy::{ConflictStyle, MergeOptions};
 use similar::{DiffTag, TextDiff};
+
+use crate::cargo_toml::Manifest;
+use crate::layout;
 
 /// The first and the last line of a conflict.
 const CONFLICT: [&str; 2] = ["<<<<<<< ours", ">>>>>>> theirs"];
 
 /// `ours`, which was made from `base`, as if it had been made from `new`. The error is the text with its conflicts, as
-/// git writes them.
+/// git writes them. A manifest is merged by its tables.
 ///
-/// A line that its owner did not touch becomes the new one even if the lines next to it are the owner's.
-pub fn carried(base: &str, ours: &str, new: &str) -> Result<String, String> {
+/// A line that its owner did not touch becomes the new one even if the lines next to it are the owner's. In a rename, lines
+/// of `new` that are those of `base` with other names are no difference: whoever has changed or removed such a line has no
+/// conflict.
+pub fn carried(
+    path: &str,
+    [base, ours, new]: [&str; 3],
+    is_rename: bool,
+) -> Result<String, String> {
     if ours == base {
         return Ok(new.to_owned());
     }
     if base == new {
         return Ok(ours.to_owned());
     }
-    let [base, ours] = replaced(base, ours, new, false);
+    if path.ends_with(layout::MANIFEST)
+        && let Some(merged) = manifest(Some(base), ours, new, &BTreeSet::new())
+    {
+        return Ok(merged);
+    }
+    let [base, ours] = replaced(base, ours, new, is_rename);
     merged(&base, &ours, new)
 }
 
-/// The same if lines of `new` are those of `base` with other names, which are no difference: whoever has changed or removed
-/// such a line has no conflict.
-pub fn renamed(base: &str, ours: &str, new: &str) -> Result<String, String> {
-    if ours == base {
-        return Ok(new.to_owned());
-    }
-    let [base, ours] = replaced(base, ours, new, true);
-    merged(&base, &ours, new)
+/// A manifest merged by its tables; `None` if one of the texts is none. Without a base, everything that `ours` lacks is
+/// added. Dependencies of the workspace that are `inherited` stay.
+pub fn manifest(
+    base: Option<&str>,
+    ours: &str,
+    new: &str,
+    inherited: &BTreeSet<String>,
+) -> Option<String> {
+    let mut manifest: Manifest = ours.parse().ok()?;
+    let base: Option<Manifest> = base.map(str::parse).transpose().ok()?;
+    manifest.merge(base.as_ref(), new.parse().ok()?, inherited);
+    Some(manifest.to_string())
 }
 
 /// `ours` with those lines of `base` that are in it replaced: for a file of which kbr has rendered only these.
 pub fn with_lines_of(base: &str, ours: &str, new: &str) -> String {
+    if ours == base {
+        return new.to_owned();
+    }
     let [_, ours] = replaced(base, ours, new, true);
     ours
 }

@@ -51,6 +51,8 @@ mod tests {
     use super::*;
 
     proptest! {
+        #![proptest_config(crate::fuzz::random::properties())]
+
         #[test]
         fn a_patch_makes_the_new_text(old in "([ab+1,]{0,2}\n){0,9}[a]?", new in "([ab+1,]{0,2}\n){0,9}[a]?") {
             prop_assert_eq!(applied(&of(&old, &new), &old), Some(new));

@@ -5,6 +5,8 @@ use std::io::Write;
 use std::ops::Range;
 use std::process::Command;
 
+use proptest::test_runner::{Config as ProptestConfig, RngSeed};
+
 /// Environment variable: how many cases of each test are tried.
 pub const CASES: &str = "KBR_FUZZ";
 
@@ -172,6 +174,16 @@ pub fn seeds(cases: u64, share: u64) -> Range<u64> {
     let count = number_in(CASES).map_or(cases, |asked| asked.div_ceil(share));
     let first = first_seed();
     first..first + count
+}
+
+/// The configuration of tests by proptest: as of all others, their seed is the commit's. A failure shows the input, and
+/// leaves no file.
+pub fn properties() -> ProptestConfig {
+    ProptestConfig {
+        failure_persistence: None,
+        rng_seed: RngSeed::Fixed(first_seed()),
+        ..ProptestConfig::default()
+    }
 }
 
 /// How to repeat one case of a test.

@@ -6,6 +6,8 @@
 //! that nobody misses before production. `+kubebuilder:` is read the same way, so that lines can be
 //! pasted over.
 
+mod constant;
+
 use std::fmt;
 
 use clap::ValueEnum;
@@ -17,6 +19,7 @@ use crate::names::is_among;
 use crate::rust::marker::{CommentLine, Marker, PREFIXES};
 use crate::rust::{Code, Segment};
 use crate::yaml::YamlError;
+use constant::constant;
 
 /// A marker that makes a manifest, with its place.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -152,49 +155,6 @@ pub fn parse_all<'m, T>(
     let mut read = |marker: &CodeMarker| parse(marker).map_err(|error| errors.push(error)).ok();
     own.filter_map(|marker| Some((&marker.location, read(marker)?)))
         .collect()
-}
-
-/// The text of the constant that is a webhook's path, among the constants that begin with the token `at`: the one that
-/// is registered, else the first that looks like a path.
-fn constant(code: &Code<'_>, at: usize) -> Option<Segment> {
-    let all: Vec<(usize, Segment)> = constants(code, at).collect();
-    let registered = |name: usize| {
-        (0..code.len()).any(|at| {
-            matches!(code.word(at), "mutate" | "validate")
-                && code.back(at, 1) == "."
-                && code.word(at + 1) == "("
-                && code.word(at + 2) == code.word(name)
-                && code.word(at + 3) == ","
-        })
-    };
-    let served = all.iter().find(|(name, _)| registered(*name));
-    let found = served
-        .or_else(|| all.iter().find(|(_, text)| text.text.starts_with('/')))
-        .or(all.first());
-    found.map(|(_, text)| text.clone())
-}
-
-/// The names and the texts of the constants that follow each other from the token `at`.
-fn constants(code: &Code<'_>, mut at: usize) -> impl Iterator<Item = (usize, Segment)> {
-    let items = std::iter::from_fn(move || {
-        let mut keyword = at;
-        while let Some(attribute) = code.attribute(keyword) {
-            keyword = attribute.end;
-        }
-        if code.word(keyword) == "pub" {
-            keyword += 1;
-            if code.word(keyword) == "(" {
-                keyword = code.after(keyword);
-            }
-        }
-        at = code.end(at);
-        matches!(code.word(keyword), "const" | "static").then_some(keyword + 1..at)
-    });
-    items.filter_map(|mut item| {
-        let name = item.start;
-        let value = item.find(|&at| code.word(at) == "=")?;
-        Some((name, code.string(value + 1)?))
-    })
 }
 
 /// What to write for a comment that would be a marker but for spaces, capitals, characters that are
@@ -564,6 +524,8 @@ mod tests {
     }
 
     proptest! {
+        #![proptest_config(crate::fuzz::random::properties())]
+
         #[test]
         fn no_source_makes_it_panic(source in ".{0,60}", marker in "[a-z:=;,\"{}+ ü]{0,40}") {
             let _ = read("src/a.rs", &source);

@@ -216,6 +216,8 @@ mod tests {
     use super::check;
 
     proptest! {
+        #![proptest_config(crate::fuzz::random::properties())]
+
         /// The `regex-lite` crate accepts less than Go, except for repeated repetitions.
         #[test]
         fn refused_patterns_are_refused_by_another_parser_too(

@@ -146,6 +146,8 @@ fn brackets_without_partners_end_with_what_contains_them() {
 }
 
 proptest! {
+    #![proptest_config(crate::fuzz::random::properties())]
+
     #[test]
     fn no_text_makes_it_panic(text in "[a#!()\\[\\]{}<>=,;:\"'/ *]{0,40}|.{0,40}", test in "[a,;(){}<>=]{0,20}") {
         for text in [text, format!("#[cfg(test)] {test}")] {

@@ -6,6 +6,7 @@ use proptest::prelude::*;
 use serde::Deserialize;
 use serde_json::Value;
 
+use crate::support::random::properties;
 use crate::support::{Sandbox, assert_formatted, assert_same};
 
 /// Words that some YAML parser reads as a boolean, a number, null or a date.
@@ -209,8 +210,7 @@ fn no_name_makes_kbr_panic_and_accepted_names_give_projects_that_parse() {
     let config = ProptestConfig {
         cases: 48,
         max_shrink_iters: 100,
-        failure_persistence: None,
-        ..ProptestConfig::default()
+        ..properties()
     };
     let mut runner = proptest::test_runner::TestRunner::new(config);
     let accepted = std::cell::Cell::new(0);

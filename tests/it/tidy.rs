@@ -180,7 +180,10 @@ fn imports_point_down_the_flow() {
             "rendered",
             &["cargo_toml", "layout", "lock", "marker", "project"],
         ),
-        ("evolve", &["error", "project", "rendered"]),
+        (
+            "evolve",
+            &["cargo_toml", "error", "layout", "project", "rendered"],
+        ),
         (
             "plan",
             &[
@@ -450,6 +453,31 @@ fn every_file_begins_with_a_description_and_is_short() {
                 folder == "tests" || lines <= LONGEST_FILE,
                 "src/{path} has {lines} lines"
             );
+        }
+    }
+}
+
+/// Otherwise a test draws other cases in each run, and proptest leaves a folder in the repository.
+#[test]
+fn what_tests_draw_follows_from_the_commit() {
+    for folder in ["src", "tests"] {
+        for (path, text) in tree(&Path::new(REPOSITORY).join(folder)) {
+            let is_own = folder == "src" && path == "fuzz/random.rs" || path == "it/tidy.rs";
+            let lines: Vec<&str> = text.lines().map(str::trim).collect();
+            for (at, line) in lines.iter().enumerate().filter(|_| !is_own) {
+                let is_macro = line.ends_with("proptest! {");
+                let config = lines.get(at + 1).filter(|_| is_macro);
+                assert!(
+                    config.is_none_or(|it| it.contains("properties()")),
+                    "{folder}/{path}: {line} without `properties`"
+                );
+                for other in ["Config::default()", "with_cases("] {
+                    assert!(
+                        !line.contains(&format!("Proptest{other}")),
+                        "{folder}/{path}: {line}"
+                    );
+                }
+            }
         }
     }
 }

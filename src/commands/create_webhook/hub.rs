@@ -5,14 +5,13 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::commands::both::{Carrier, Texts};
+use crate::commands::carrier::Carrier;
 use crate::commands::error::Result;
 use crate::commands::target::named;
 use crate::commands::unneeded::Unneeded;
 use crate::commands::words::{Words, has_word, webhook_names};
-use crate::evolve::{Rerendered, with_line_ends_of};
+use crate::evolve::Rerendered;
 use crate::layout::{self, Place};
-use crate::marker::ScaffoldMarker;
 use crate::names::Version;
 use crate::plan::Change;
 use crate::project::{Admission, Project, Resource, Webhooks};
@@ -109,12 +108,10 @@ pub struct HubChanges {
     /// Files in which the scaffold and their owner have changed the same lines.
     pub conflicts: Vec<String>,
     /// The paths of the files that move, for which there are no other changes.
-    pub moved: BTreeSet<String>,
-    /// Whether the owner removed the old hub's sample from the objects with which the operator is tried: then that of the
-    /// new hub does not come in its place.
-    has_no_crash_sample: bool,
-    /// The modules whose files the owner deleted: nothing refers to them.
-    deleted: Vec<String>,
+    moved: BTreeSet<String>,
+    /// What the owner removed of the old hub, by the names of the new one, in whose lines they are: modules, and the sample with
+    /// which the operator is tried.
+    removed: Vec<String>,
 }
 
 impl HubChanges {
@@ -133,41 +130,37 @@ impl HubChanges {
             warnings: kept(after, old_hub, new_hub),
             conflicts: Vec::new(),
             moved: paths.cloned().collect(),
-            has_no_crash_sample: crash_sample_is_removed(before, old_hub, tree),
-            deleted: Vec::new(),
+            removed: removed_sample([before, after], [old_hub, new_hub], tree),
         };
         let words = words(before, after, old_hub, new_hub);
         let rendered = scaffold::rendered(before);
-        let mut carrier = Carrier::new(before, tree, true);
+        let mut carrier = Carrier::new(before, [&rendered, &rendered], tree);
         for it in &all {
             let [from, to] = [&it.old.path, &it.new.path];
             let Some(was) = tree.text(from) else {
-                files.deleted.extend(module_of(to));
+                files.removed.extend(module_of(to));
                 let recorded = after.files.remove(from);
                 after.files.extend(recorded.map(|hash| (to.clone(), hash)));
                 continue;
             };
-            let ours = normalized(was);
             let respelled = |text: &str| words.in_code(text, false);
             let texts = it.old.text(before).zip(it.new.text(after));
             let texts = texts.map(|(old, new)| Rerendered { old, new });
-            let text = match &texts {
-                Some(texts) if rendered.is_unedited(from, was) => texts.new.clone(),
+            let text = match (&texts, it.how) {
+                (Some(texts), _) if rendered.is_unedited(from, was) => texts.new.clone(),
                 // Its functions stay in their order, so that each one stays what its owner made of it.
-                Some(texts) if matches!(it.how, How::Exchanged) => {
-                    with_line_ends_of(was, exchanged(&ours, &texts.old, &texts.new))
-                }
-                Some(texts) => {
-                    let [base, ours] = [&texts.old, &*ours].map(respelled);
-                    let new = &texts.new;
-                    let all = Texts {
-                        base: &base,
-                        ours: &ours,
-                        new,
+                (Some(Rerendered { old, new }), How::Exchanged) => {
+                    let it = Rerendered {
+                        old: old.clone(),
+                        new: exchanged(&normalized(was), old, new),
                     };
-                    carrier.carry([from, to], &texts.old, &all)
+                    carrier.renamed([from, to], &it, [&normalized(was), was])
                 }
-                None => with_line_ends_of(was, respelled(&ours)),
+                (Some(texts), _) => {
+                    let [base, ours] = [texts.old.as_str(), was].map(respelled);
+                    carrier.renamed([from, to], texts, [&base, &ours])
+                }
+                (None, _) => respelled(was),
             };
             if !rendered.is_unedited(from, was) {
                 files
@@ -182,6 +175,7 @@ impl HubChanges {
             });
             files.changes.extend(it.below(tree));
         }
+        files.changes.extend(carrier.both(after, &files.moved));
         files.conflicts = carrier.end()?;
         let unneeded = Unneeded::of(before, after, tree, false).except(&files.moved);
         files.changes.extend(unneeded.changes(after));
@@ -193,11 +187,8 @@ impl HubChanges {
     pub fn needs(&self, change: &Change) -> bool {
         match change {
             Change::Create { path, .. } => !self.moved.contains(path),
-            Change::Insert { marker, .. } if *marker == ScaffoldMarker::CrashSamples => {
-                !self.has_no_crash_sample
-            }
             Change::Insert { fragment, .. } => {
-                !self.deleted.iter().any(|module| has_word(fragment, module))
+                !self.removed.iter().any(|name| has_word(fragment, name))
             }
             _ => true,
         }
@@ -210,10 +201,17 @@ fn module_of(path: &str) -> Option<String> {
     name.strip_suffix(".rs").map(str::to_owned)
 }
 
-fn crash_sample_is_removed(before: &Project, old: &Resource, tree: &Tree) -> bool {
-    let sample = Place::of(before, old).sample();
+/// The sample of the new hub, if the owner removed that of the old one from the objects with which the operator is tried.
+fn removed_sample(
+    [before, after]: [&Project; 2],
+    [old, new]: [&Resource; 2],
+    tree: &Tree,
+) -> Vec<String> {
     let text = tree.text(layout::CRASH_TEST).unwrap_or_default();
-    !old.controllers.is_empty() && !text.contains(&sample)
+    let is_removed =
+        !old.controllers.is_empty() && !text.contains(&Place::of(before, old).sample());
+    let sample = is_removed.then(|| Place::of(after, new).sample());
+    sample.into_iter().collect()
 }
 
 /// Every file that changes with the hub.

@@ -5,7 +5,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::commands::both::both;
+use crate::commands::carrier::Carrier;
 use crate::commands::error::Result;
 use crate::commands::unneeded::Unneeded;
 use crate::commands::wanted::{Wanted, added, generated};
@@ -36,10 +36,11 @@ pub fn plan(project: &Project, certificates: Certificates, tree: &Tree) -> Resul
     if unneeded.has_line(layout::WEBHOOK_KUSTOMIZATION, scaffold::CERTIFICATES_LINE) {
         changes.extend(generated(layout::CERTIFICATES_ROLE, tree));
     }
-    let both = both(project, &after, tree, &BTreeSet::new())?;
-    changes.extend(both.changes);
+    let known = scaffold::rendered(project);
+    let mut carrier = Carrier::new(project, [&known, &known], tree);
+    changes.extend(carrier.both(&after, &BTreeSet::new()));
     Ok(Wanted {
-        conflicts: both.conflicts,
+        conflicts: carrier.end()?,
         ..Wanted::of(after, changes, unneeded.warnings())
     })
 }

@@ -63,7 +63,7 @@ pub fn plan(
     }
     let mut warnings = Vec::new();
     if after.project_name != *old {
-        warnings.extend(renamed.left(project, &words, tree));
+        warnings.extend(renamed.left(&words, tree));
         warnings.push(of_cluster(old));
     }
     Ok(renamed.wanted(after, changes, warnings))

@@ -251,7 +251,7 @@ static EMPTY: LazyLock<[Bench; 2]> = LazyLock::new(|| {
 });
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(100))]
+    #![proptest_config(ProptestConfig { cases: 100, ..crate::fuzz::random::properties() })]
 
     #[test]
     fn every_order_of_commands_on_different_kinds_gives_the_same_tree((multigroup, lives, turns) in lives()) {

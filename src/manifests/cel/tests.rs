@@ -279,6 +279,8 @@ fn names_that_are_not_cel_identifiers_are_escaped() {
 }
 
 proptest! {
+    #![proptest_config(crate::fuzz::random::properties())]
+
     #[test]
     fn no_text_causes_a_panic(
         text in ".{0,40}",

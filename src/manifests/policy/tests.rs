@@ -369,6 +369,8 @@ fn a_binding_names_a_policy() {
 }
 
 proptest::proptest! {
+    #![proptest_config(crate::fuzz::random::properties())]
+
     #[test]
     fn no_text_causes_a_panic(
         text in ".{0,60}",

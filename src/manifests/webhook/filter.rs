@@ -279,6 +279,8 @@ mod tests {
     }
 
     proptest! {
+        #![proptest_config(crate::fuzz::random::properties())]
+
         #[test]
         fn no_text_causes_a_panic(text in "[a-z=!,() üA/.<]{0,20}") {
             let _ = parse(&text);

@@ -307,6 +307,8 @@ fn a_url_needs_no_certificate() {
 }
 
 proptest! {
+    #![proptest_config(crate::fuzz::random::properties())]
+
     #[test]
     fn no_marker_causes_a_panic(
         name in proptest::sample::select(&["path", "url", "name", "groups", "resources", "verbs",

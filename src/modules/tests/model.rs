@@ -323,6 +323,8 @@ fn without_declarations(texts: &BTreeMap<String, String>) -> BTreeMap<&str, Stri
 }
 
 proptest! {
+    #![proptest_config(crate::fuzz::random::properties())]
+
     #[test]
     fn every_path_still_leads_to_its_target(project in project(&[0, 1, 2, 3, 4, 5, 6, 7, 8, 9], 0..3)) {
         let before = project.texts();

@@ -51,7 +51,28 @@ fn a_conflict_is_reported_until_it_is_resolved() {
     assert_eq!(sandbox.kbr("update").code(), Some(1));
     commit(&sandbox);
 
-    for line in ["update", UP_TO_DATE, "update --allow-dirty"] {
+    for line in [
+        "update",
+        UP_TO_DATE,
+        "update --allow-dirty",
+        "bundle --version 1.0.0",
+        "chart",
+        "chart --check",
+        "create api --kind Foo",
+        "create policy --group crew --kind Captain --validating",
+        "create webhook --group crew --kind Captain --defaulting",
+        "delete controller --group crew --kind Captain",
+        "dev",
+        "docs",
+        "docs --check",
+        "edit --certificates cert-manager",
+        "edit --multigroup",
+        "edit --project-name other",
+        "import crd crds.yaml",
+        "manifests",
+        "manifests --check",
+        "rename kind --group crew --kind Captain --to Commander",
+    ] {
         sandbox.kbr(line).refused(
             1,
             "error: these files have edits in lines that kbr changes too: `src/main.rs`\n \

@@ -1,6 +1,7 @@
 //! A renamed project is the same as if it had always had that name; tested on values.
 
 use crate::commands::tests::{Bench, assert_same};
+use crate::layout;
 use crate::lock;
 
 /// Kinds with every file that contains the project's name; a group with the same name as the project.
@@ -130,4 +131,27 @@ fn impossible_names_are_refused() {
         bench.refused("edit --project-name zoo"),
         ["lock-unreadable"]
     );
+}
+
+/// As `kbr update` does.
+#[test]
+fn a_manifest_is_merged_by_its_keys() {
+    let mut bench = Bench::new();
+    let text = bench.text(layout::MANIFEST);
+    let (from, to) = (
+        "api = { package = \"bench-api\", path = \"api\" }",
+        "api = { features = [\"mine\"], package = \"bench-api\", path = \"api\" }",
+    );
+    assert!(text.contains(from), "{text}");
+    let text = text
+        .replace(from, to)
+        .replace("\n[lints]", "mine = \"1\"\n\n[lints]");
+    bench
+        .files
+        .insert(layout::MANIFEST.to_owned(), text.clone());
+
+    let after = bench.after("edit --project-name other");
+
+    let expected = text.replace("\"bench", "\"other");
+    assert_eq!(after.text(layout::MANIFEST), expected);
 }

@@ -2,7 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use super::{Broken, GIVEN};
+use super::Broken;
+use super::start::{EXTERNAL, GIVEN};
 use crate::commands::initial::rendering;
 use crate::commands::tests::Bench;
 use crate::layout;
@@ -106,16 +107,16 @@ fn with_lines(known: &Rendered, path: &str, text: &str) -> String {
     })
 }
 
-/// B: a project that nobody edits is the rendering of its model.
-pub fn rendered(bench: &Bench) -> Result<(), Broken> {
+/// B: a project that nobody edits is the rendering of its model, except for what was imported.
+pub fn rendered(bench: &Bench, imported: &BTreeSet<String>) -> Result<(), Broken> {
     let project = bench.project();
     let known = scaffold::rendered(&project);
     let given = scaffold::of(&project).into_iter();
     let given = given.filter(|part| matches!(part.what, What::Given(_)));
     let mut paths: BTreeSet<String> = given.map(|part| part.path).collect();
-    paths.insert(GIVEN.to_owned());
+    paths.extend([GIVEN, EXTERNAL, layout::BUNDLE_BASE].map(str::to_owned));
     for (path, text) in rendering(&project) {
-        let is_kept = path.starts_with(layout::STORED);
+        let is_kept = path.starts_with(layout::STORED) || imported.contains(&path);
         let Some(now) = bench.files.get(&path) else {
             return Err(format!("`{path}` is missing"));
         };
@@ -127,8 +128,10 @@ pub fn rendered(bench: &Bench) -> Result<(), Broken> {
     }
     let others = bench.files.iter().filter(|(path, text)| {
         !paths.contains(*path)
+            && !imported.contains(*path)
             && !is_generated(text)
             && !path.starts_with(layout::CHART)
+            && !layout::is_of_bundle(path)
             && *path != PROJECT_FILE
             && *path != lock::PATH
             && !layout::is_vendored(path)

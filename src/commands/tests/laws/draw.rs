@@ -1,7 +1,8 @@
 //! Draws the steps of a history: verbs for the model as it is, and edits of the files that there are.
 
-use super::{Edit, GIVEN, How, Step, World};
-use crate::commands::initial::rendering;
+use super::start::{EXTERNAL, GIVEN};
+use super::{Edit, How, Step, World};
+use crate::commands::typed::named;
 use crate::fuzz::random::Random;
 use crate::layout;
 use crate::project::{Admission, Project, Resource};
@@ -27,14 +28,40 @@ pub fn draw(random: &mut Random, world: &World, number: usize) -> Step {
             None => Step::Verb(verb(random, &world.pure.project())),
         },
         4 | 5 => Step::Upgrade,
+        6 | 7 => {
+            let project = world.pure.project();
+            let own: Vec<&Resource> = project.apis().collect();
+            match own.is_empty() {
+                true => Step::Verb(create(random, &project)),
+                false => {
+                    let it = own[random.below(own.len())];
+                    Step::Verb(renamed(random, it))
+                }
+            }
+        }
         _ => Step::Verb(verb(random, &world.pure.project())),
     }
 }
 
+/// Another prefix for the names of all objects.
+fn prefix(world: &World, token: String) -> Option<Edit> {
+    let path = layout::DEFAULT_KUSTOMIZATION.to_owned();
+    let mut lines = world.real.files.get(&path)?.lines();
+    Some(Edit {
+        path,
+        at: lines.position(|line| line.starts_with("namePrefix: "))?,
+        token,
+        how: How::Prefix,
+    })
+}
+
 fn drawn_edit(random: &mut Random, world: &World, number: usize) -> Option<Edit> {
     let project = world.real.project();
-    let mine = rendering(&project);
-    let mut paths: Vec<&String> = mine.keys().collect();
+    let token = format!("owner_{number}_");
+    if random.one_in(16) {
+        return prefix(world, token.replace('_', "-"));
+    }
+    let mut paths: Vec<&String> = project.files.keys().collect();
     paths.retain(|path| {
         let is_of_kind = ["rs", "md", "yaml", "toml"]
             .iter()
@@ -60,7 +87,6 @@ fn drawn_edit(random: &mut Random, world: &World, number: usize) -> Option<Edit>
     let path = (*from.get(random.below(from.len()))?).clone();
     let text = &world.real.files[&path];
     let lines: Vec<&str> = text.lines().collect();
-    let token = format!("owner_{number}_");
     if let Some(marker) = lines
         .iter()
         .position(|line| line.contains("+kbr:scaffold:modules"))
@@ -92,10 +118,10 @@ fn drawn_edit(random: &mut Random, world: &World, number: usize) -> Option<Edit>
         !line.is_empty() && !line.ends_with(['\\', '|', '"', '>', '`']) && !line.contains("//!")
     };
     let is_possible = match how {
-        How::Delete => path.ends_with(".yaml") && path.starts_with("config/samples/"),
+        How::Delete => path.ends_with(".yaml") && !path.ends_with("kustomization.yaml"),
         How::Extend => is_free && path.ends_with(".rs") && is_plain(lines[at]),
         How::Insert => is_free,
-        How::Among => true,
+        How::Among | How::Prefix => true,
     };
     is_possible.then_some(Edit {
         path,
@@ -106,12 +132,25 @@ fn drawn_edit(random: &mut Random, world: &World, number: usize) -> Option<Edit>
 }
 
 const GROUPS: [&str; 3] = ["crew", "ship", "sea.deep"];
-const KINDS: [&str; 5] = ["Captain", "FirstMate", "Boat", "Sailor", "Harbor"];
+/// The last one is long enough to break lines.
+const KINDS: [&str; 6] = [
+    "Captain",
+    "FirstMate",
+    "Boat",
+    "Sailor",
+    "Harbor",
+    "NavigatorOfTheOceanLiner",
+];
 const VERSIONS: [&str; 4] = ["v1", "v1beta1", "v2", "v1alpha1"];
 
 /// A command line for that project.
 fn verb(random: &mut Random, project: &Project) -> String {
-    let own: Vec<&Resource> = project.apis().collect();
+    let (own, others): (Vec<&Resource>, Vec<&Resource>) =
+        project.resources.iter().partition(|it| it.is_own());
+    if !others.is_empty() && random.one_in(6) {
+        let it = others[random.below(others.len())];
+        return of_others(random, it);
+    }
     if own.is_empty() || random.one_in(4) {
         return create(random, project);
     }
@@ -120,18 +159,13 @@ fn verb(random: &mut Random, project: &Project) -> String {
         .group
         .as_ref()
         .map_or_else(String::new, |group| format!("--group {group} "));
-    let (kind, version) = (&it.kind, &it.version);
-    let of = format!("{group}--version {version} --kind {kind}");
-    match random.below(16) {
-        14 => "chart".to_owned(),
-        15 => format!("import crd {GIVEN}"),
+    let of = format!("{group}--version {} --kind {}", it.version, it.kind);
+    match random.below(14) {
         0 => format!("create webhook {of} --defaulting"),
         1 => format!("create webhook {of} --programmatic-validation"),
         2 | 3 => {
-            let others: Vec<&str> = project
-                .versions_of(it)
-                .map(|it| it.version.as_str())
-                .collect();
+            let others = project.versions_of(it).map(|it| it.version.as_str());
+            let others: Vec<&str> = others.collect();
             let spoke = match random.one_in(4) {
                 true => random.pick(&VERSIONS),
                 false => random.pick(&others),
@@ -142,11 +176,8 @@ fn verb(random: &mut Random, project: &Project) -> String {
         5 => format!("create api {of} --resource=false --controller-name second"),
         6 => {
             let webhooks = it.webhooks();
-            let mut options: Vec<&str> = Admission::ALL
-                .into_iter()
-                .filter(|it| webhooks.has(*it))
-                .map(Admission::option)
-                .collect();
+            let all = Admission::ALL.into_iter().filter(|it| webhooks.has(*it));
+            let mut options: Vec<&str> = all.map(Admission::option).collect();
             options.extend(webhooks.conversion.then_some("--conversion"));
             format!("delete webhook {of} {}", options.join(" "))
         }
@@ -155,50 +186,109 @@ fn verb(random: &mut Random, project: &Project) -> String {
             0 => format!("delete controller {of}"),
             _ => format!("delete policy {of} --validating"),
         },
-        9 => format!("edit --multigroup={}", random.one_in(2)),
-        10 => {
+        9 => {
             let who = random.pick(&["self-managed", "cert-manager"]);
             format!("edit --certificates {who}")
         }
-        11 => {
-            let name = random.pick(&["bench", "other", "longer-name"]);
-            format!("edit --project-name {name}")
-        }
-        12 => {
-            let to = random.pick(&KINDS);
-            format!("rename kind {group}--kind {kind} --to {to}")
-        }
-        _ => match random.below(2) {
-            0 => format!(
-                "rename version {group}--version {version} --to {}",
-                random.pick(&VERSIONS)
-            ),
-            _ => format!("rename group {group}--to {}", random.pick(&GROUPS)),
-        },
+        10 => random.pick(&["chart", "bundle"]).to_owned(),
+        11 => format!("import crd {GIVEN}"),
+        _ => renamed(random, it),
+    }
+}
+
+/// A command line that gives something another name, or another place.
+fn renamed(random: &mut Random, it: &Resource) -> String {
+    let group = it.group.as_ref();
+    let group = group.map_or_else(String::new, |group| format!("--group {group} "));
+    match random.below(6) {
+        0 => format!("edit --multigroup={}", random.one_in(2)),
+        1 => format!(
+            "edit --project-name {}",
+            random.pick(&["bench", "other", "longer-name"])
+        ),
+        2 => format!("rename group {group}--to {}", random.pick(&GROUPS)),
+        3 => format!(
+            "rename version {group}--version {} --to {}",
+            it.version,
+            random.pick(&VERSIONS)
+        ),
+        _ => format!(
+            "rename kind {group}--kind {} --to {}",
+            it.kind,
+            random.pick(&KINDS)
+        ),
+    }
+}
+
+/// A command line for a type that the project does not define.
+fn of_others(random: &mut Random, it: &Resource) -> String {
+    let of = named(it);
+    let admission = random.pick(&["--defaulting", "--programmatic-validation"]);
+    let policy = random.pick(&["--validating", "--mutating"]);
+    match random.below(6) {
+        0 => format!("create webhook {of} {admission}"),
+        1 => format!("create policy {of} {policy}"),
+        2 => format!("create api {of} --resource=false --controller-name third"),
+        3 => format!("delete webhook {of} {admission}"),
+        4 => format!("delete policy {of} {policy}"),
+        _ => format!("delete controller {of}"),
+    }
+}
+
+/// A command line that begins with a type that the project does not define.
+fn create_of_others(random: &mut Random) -> String {
+    let core = random.pick(&[
+        "--group core --version v1 --kind Pod",
+        "--group core --version v1 --kind Namespace",
+        "--group apps --version v1 --kind Deployment",
+        "--group batch --version v1 --kind Job",
+    ]);
+    let external = "--group cert-manager --version v1 --kind Certificate --external-api-domain io";
+    let made = "--group cert-manager.io --version v1 --kind ClusterIssuer";
+    let of = match random.below(4) {
+        0 => format!(
+            "{external} --external-api-path cert_manager::v1::Certificate --external-api-crd {EXTERNAL}"
+        ),
+        1 => format!("{made} --external-api-crd {EXTERNAL}"),
+        _ => core.to_owned(),
+    };
+    match random.below(4) {
+        0 => format!("create webhook {of} --defaulting"),
+        1 => format!("create webhook {of} --programmatic-validation"),
+        2 => format!("create policy {of} --validating --mutating"),
+        _ => format!("create api {of} --resource=false"),
     }
 }
 
 fn create(random: &mut Random, project: &Project) -> String {
-    let group = match project.multigroup {
-        true => random.pick(&GROUPS),
-        false => GROUPS[0],
+    if random.one_in(5) {
+        return create_of_others(random);
+    }
+    let first = project.apis().next().filter(|_| !project.multigroup);
+    let group = match (project.multigroup, first.map(|it| &it.group)) {
+        (true, _) if random.one_in(6) => "",
+        (true, _) => random.pick(&GROUPS),
+        (false, None) => random.pick(&["", GROUPS[0]]),
+        (false, Some(group)) => group.as_ref().map_or("", |group| group.as_str()),
+    };
+    let group = match group {
+        "" => String::new(),
+        group => format!("--group {group} "),
     };
     let (version, kind) = (random.pick(&VERSIONS), random.pick(&KINDS));
     let of_last = project.apis().last().filter(|_| random.one_in(3));
-    if let Some((group, kind)) = of_last.and_then(|it| Some((it.group.as_ref()?, &it.kind))) {
+    if let Some(it) = of_last {
+        let group = it.group.as_ref();
+        let group = group.map_or_else(String::new, |group| format!("--group {group} "));
         return format!(
-            "create api --group {group} --version {version} --kind {kind} --controller=false"
+            "create api {group}--version {version} --kind {} --controller=false",
+            it.kind
         );
     }
-    match random.below(8) {
-        0 => "create webhook --group core --version v1 --kind Pod --defaulting".to_owned(),
-        1 => "create api --group apps --version v1 --kind Deployment --resource=false".to_owned(),
-        2 => format!(
-            "create api --group {group} --version {version} --kind {kind} --image busybox:1 --image-port 80"
-        ),
-        3 => format!(
-            "create api --group {group} --version {version} --kind {kind} --controller=false"
-        ),
-        _ => format!("create api --group {group} --version {version} --kind {kind}"),
+    let of = format!("create api {group}--version {version} --kind {kind}");
+    match random.below(6) {
+        0 => format!("{of} --image busybox:1 --image-port 80"),
+        1 => format!("{of} --controller=false"),
+        _ => of,
     }
 }

@@ -75,6 +75,8 @@ fn is_read_as(markdown: &str, text: &str) -> bool {
 }
 
 proptest! {
+    #![proptest_config(crate::fuzz::random::properties())]
+
     #[test]
     fn code_is_read_as_it_was_written(
         text in prop_oneof!["\\PC{1,20}", prop::collection::vec(prop::sample::select(&HOSTILE[..]), 1..8)

@@ -116,6 +116,8 @@ fn code_after_a_url_is_no_part_of_it() {
 }
 
 proptest! {
+    #![proptest_config(crate::fuzz::random::properties())]
+
     #[test]
     fn no_words_break_the_document(words in hostile()) {
         let crd = with_words(&words);
