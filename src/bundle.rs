@@ -25,7 +25,7 @@ use crate::kustomize::{Build, OPTIONAL, Object, mark, metrics, samples};
 use crate::layout;
 use crate::manifests::crd::size::{CONFIG_MAP, compressed_files};
 use crate::manifests::json::text_of;
-use crate::names::{BundleVersion, ImageRef, objects};
+use crate::names::{BundleVersion, ImageRef};
 use crate::project::Project;
 use crate::templates::BUNDLE;
 use crate::tree::Tree;
@@ -39,12 +39,11 @@ const PROJECT: &str = "PROJECT";
 /// The kinds that OLM installs as they are.
 ///
 /// Source: `supportedresources.go` and `operator.go` in `pkg/controller/operators/catalog` of OLM.
-const INSTALLED: [&str; 14] = [
+const INSTALLED: [&str; 13] = [
     "ClusterRole",
     "ClusterRoleBinding",
     "ConfigMap",
     "CustomResourceDefinition",
-    "NetworkPolicy",
     "PodDisruptionBudget",
     "PriorityClass",
     "PrometheusRule",
@@ -80,21 +79,23 @@ pub struct Made {
     pub warnings: Vec<String>,
 }
 
-pub fn files(project: &Project, tree: &Tree, release: &Release<'_>) -> Result<Made, BundleError> {
+pub fn files(
+    project: &Project,
+    tree: &Tree,
+    build: Build,
+    release: &Release<'_>,
+) -> Result<Made, BundleError> {
     let name = project.project_name.as_str();
     let mut warnings = Vec::new();
     let existing = Existing::read(project, tree)?;
     let chosen = chosen(&existing, tree, release, &mut warnings)?;
-    let mut all = objects(project, tree)?;
+    let mut all = objects(project, build)?;
     let certificates = taken(&mut all, |it| it.group() == "cert-manager.io");
-    let leases = taken(&mut all, |it| {
-        it.kind() == "Lease" && it.name == objects::LEASE
-    });
     warnings.extend(metrics(&mut all)?);
     let manager = Manager::take(&mut all)?;
-    let permissions = permissions::take(&mut all, &manager.accounts(), !leases.is_empty())?;
+    let permissions = permissions::take(&mut all, &manager.accounts())?;
     let webhooks = webhooks::take(&mut all, &manager, name)?;
-    warnings.extend(without_policies(&mut all));
+    warnings.extend(left_out(&mut all));
     let modes = webhooks::install_modes(project, &webhooks)?;
     let secrets = deployment::secrets(&certificates);
     if deployment::measure(&mut all, &secrets) {
@@ -154,17 +155,25 @@ pub fn files(project: &Project, tree: &Tree, release: &Release<'_>) -> Result<Ma
     })
 }
 
-/// Takes out admission policies, which OLM does not install, and warns if there were any.
-fn without_policies(all: &mut Vec<Object>) -> Option<String> {
+/// Takes out what OLM, or some of its releases, do not install, and warns if there was any.
+fn left_out(all: &mut Vec<Object>) -> Vec<String> {
     let policies = taken(all, |it| it.group() == POLICIES);
-    let mut files: Vec<&str> = policies.iter().map(|it| &*it.file).collect();
-    files.dedup();
-    (!files.is_empty()).then(|| {
+    // The pipeline of certified operators refuses a bundle with one, too.
+    let of_networks = taken(all, |it| it.kind() == "NetworkPolicy");
+    let both = [
+        ("admission policies", policies),
+        ("network policies", of_networks),
+    ];
+    let both = both.into_iter().filter(|(_, objects)| !objects.is_empty());
+    let warnings = both.map(|(what, objects)| {
+        let mut files: Vec<&str> = objects.iter().map(|it| &*it.file).collect();
+        files.dedup();
         format!(
-            "OLM installs no admission policies: the bundle leaves out {}, which whoever installs it must apply",
+            "OLM installs no {what}: the bundle leaves out {}, which whoever installs it must apply",
             quoted(&files)
         )
-    })
+    });
+    warnings.collect()
 }
 
 /// Refuses a bundle that is too large for OLM.
@@ -227,13 +236,12 @@ fn without_sample(owned: &[Value], examples: &[Value]) -> Vec<String> {
 }
 
 /// The objects of `config/default` that the bundle is made of, named as they are deployed.
-fn objects(project: &Project, tree: &Tree) -> Result<Vec<Object>, BundleError> {
+fn objects(project: &Project, build: Build) -> Result<Vec<Object>, BundleError> {
     let (name, namespace) = (&project.project_name, project.project_name.namespace());
-    let build = Build::of(project, tree)?;
     let mut all = build.objects;
     // What nobody has chosen: OLM cannot install a ServiceMonitor without the Prometheus Operator.
     let is_chosen =
-        |it: &Object, folder: &&str| build.enabled.contains(folder) || !it.file.starts_with(folder);
+        |it: &Object, folder: &&str| build.enabled.contains(folder) || !it.is_in(folder);
     all.retain(|it| OPTIONAL.iter().all(|folder| is_chosen(it, folder)));
     // OLM makes their certificates.
     all.retain(|it| it.file != layout::CERTIFICATES_ROLE);

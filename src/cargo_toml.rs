@@ -154,7 +154,12 @@ fn merge(base: Option<&dyn TableLike>, ours: &mut dyn TableLike, new: &dyn Table
             // The owner has removed it.
             None if old.is_some() => {}
             None => drop(ours.insert(key, theirs.clone())),
-            Some(item) => merge_item(old, item, theirs),
+            Some(item) => {
+                merge_item(old, item, theirs);
+                if let Some(base) = base {
+                    merge_comment(base, ours, new, key);
+                }
+            }
         }
     }
     let Some(base) = base else { return };
@@ -168,6 +173,23 @@ fn merge(base: Option<&dyn TableLike>, ours: &mut dyn TableLike, new: &dyn Table
         .collect();
     for key in removed {
         remove(ours, &key, Some(base));
+    }
+}
+
+/// Changes the comment above a key as the scaffold does, unless the owner has changed it.
+fn merge_comment(base: &dyn TableLike, ours: &mut dyn TableLike, new: &dyn TableLike, key: &str) {
+    let (old, theirs) = (comment(base, key), comment(new, key));
+    if old != theirs
+        && old == comment(ours, key)
+        && let Some(mut key) = last_of_dotted(ours, key)
+    {
+        let own = key.leaf_decor().prefix().and_then(|it| it.as_str());
+        // Blank lines are the owner's.
+        let own = own.unwrap_or_default();
+        let blank = &own[..own.len() - own.trim_start_matches('\n').len()];
+        let theirs = theirs.unwrap_or_default();
+        let prefix = format!("{blank}{}", theirs.trim_start_matches('\n'));
+        key.leaf_decor_mut().set_prefix(prefix);
     }
 }
 
@@ -457,6 +479,20 @@ mod tests {
         let ours = "[dependencies]\na = \"1\"\n# mine\nold = \"1\" # c\nz = \"1\"\n";
         let new = "[dependencies]\na = \"1\"\nz = \"2\"\n";
         let expected = "[dependencies]\na = \"1\"\n# mine\nz = \"2\"\n";
+        assert_eq!(merged(Some(base), ours, new), expected);
+    }
+
+    #[test]
+    fn a_comment_changes_with_the_scaffold_unless_the_owner_has_changed_it() {
+        let [base, new] = [
+            "[a]\n# old\nb = 1\nc = 2\n",
+            "[a]\n# new\nb = 1\n# more\nc = 2\n",
+        ];
+        let ours = "[a]\n# old\nb = 1\nc = 2\nmine = 3\n";
+        let expected = "[a]\n# new\nb = 1\n# more\nc = 2\nmine = 3\n";
+        assert_eq!(merged(Some(base), ours, new), expected);
+        let ours = "[a]\n# mine\nb = 1\nc = 2\n";
+        let expected = "[a]\n# mine\nb = 1\n# more\nc = 2\n";
         assert_eq!(merged(Some(base), ours, new), expected);
     }
 

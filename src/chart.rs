@@ -1,6 +1,6 @@
 //! A Helm chart from `config/`: the same objects, with values for what its users may change.
 //!
-//! [`kustomize`](crate::kustomize) evaluates `config/default`, with marks for names and the namespace. [`convert`] makes the objects templates, and [`values`] what they
+//! [`kustomize`](crate::kustomize) has the objects of `config/default`, with marks for names and the namespace. [`convert`] makes the objects templates, and [`values`] what they
 //! read; [`about`] is `Chart.yaml`. There is one template for each file of `config/` with an object that is deployed,
 //! at the same path. The CRDs are templates too, because Helm never updates those in `crds/`. Pure.
 
@@ -36,9 +36,8 @@ pub struct Made {
     pub warnings: Vec<String>,
 }
 
-pub fn files(project: &Project, tree: &Tree) -> Result<Made, ChartError> {
+pub fn files(project: &Project, tree: &Tree, mut build: Build) -> Result<Made, ChartError> {
     let name = project.project_name.as_str();
-    let mut build = Build::of(project, tree)?;
     if let Some(object) = own_kind(&build.objects) {
         return Err(ChartError::OwnKind {
             path: object.file.clone(),

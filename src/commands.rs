@@ -26,6 +26,7 @@ pub mod import_crd;
 pub mod import_project;
 pub mod init;
 pub mod initial;
+pub mod kustomized;
 mod lines;
 pub mod manifests;
 mod moves;
@@ -245,17 +246,19 @@ fn chart(run: &Run) -> Result<()> {
     let root = &run.root;
     let (project, tree) = load(root)?;
     let history: History<'_> = &|path, look| git::history(root, path, look);
-    run.end(&tree, chart::plan(&project, &tree, history)?)
+    let build = kustomized::build(root, &project, &tree)?;
+    run.end(&tree, chart::plan(&project, &tree, build, history)?)
 }
 
 fn bundle(args: &BundleArgs, run: &Run) -> Result<()> {
     let root = &run.root;
     let (project, tree) = load(root)?;
     let history: History<'_> = &|path, look| git::history(root, path, look);
+    let build = kustomized::build(root, &project, &tree)?;
     let is_check = run.mode == Mode::Check;
     run.end(
         &tree,
-        bundle::plan(&project, args, is_check, &tree, history)?,
+        bundle::plan(&project, args, is_check, &tree, build, history)?,
     )
 }
 

@@ -22,7 +22,9 @@ pub use source::{
     Downloaded, Go, KUBERNETES, Recipe, TEMPORARY, empty_module, environment, is_progress, newest,
     package,
 };
-pub use store::{LockedStore, Store, Work, assets, binaries_in, is_same, missing_in, read};
+pub use store::{
+    LockedStore, Store, Work, assets, binaries_in, is_same, kubectl, missing_in, read,
+};
 
 /// The minor release that the `k8s-openapi` feature in the emitted `Cargo.toml` selects.
 pub const DEFAULT: Minor = Minor {

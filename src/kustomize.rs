@@ -1,26 +1,25 @@
-//! The objects of `config/default`, evaluated as kustomize does, for what is made from them: [`chart`] and [`bundle`].
+//! The objects of `config/default`, which kubectl builds, for what is made from them: [`chart`] and [`bundle`].
 //!
-//! [`Build`] has the objects with a [`mark`] in place of each name, and of the operator's namespace, because both
-//! depend on who installs them. Pure.
+//! Names and the operator's namespace depend on who installs them, so kubectl builds a copy of `config/` with a [`mark`]
+//! in place of the prefix, the suffix and the namespace: [`Root`] is its kustomization, and [`Build`] what kubectl prints.
+//! Pure.
 //!
 //! [`chart`]: crate::chart
 //! [`bundle`]: crate::bundle
 
 mod build;
-mod config_map;
-mod entries;
 mod error;
-mod json_patch;
 mod manager;
 pub mod mark;
-mod references;
-mod replacement;
+mod pods;
+mod root;
 mod samples;
 #[cfg(test)]
-mod tests;
+pub mod tests;
 
 pub use build::{Build, OPTIONAL, Object};
 pub use error::KustomizeError;
 pub use manager::{container, manager, metrics};
-pub use replacement::{containers, items, split_image};
+pub use pods::{containers, items, split_image};
+pub use root::Root;
 pub use samples::{objects, samples};

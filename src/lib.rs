@@ -101,9 +101,8 @@
 //!
 //! # The Helm chart and the OLM bundle
 //!
-//! [`kustomize`] evaluates `config/default` as kustomize does, with marks in place of names and of the namespace, so
-//! both have what users have added to `config/`, and kbr needs no kubectl. What kustomize can do and kbr cannot is
-//! refused. [`chart`] turns each object into a template; `config/prometheus` and `config/grafana` are in the chart even
+//! kubectl builds a copy of `config/default` with marks in place of the prefix and of the namespace, so both have what users
+//! have added to `config/`, whatever kustomize can do; [`kustomize`] reads what it prints. [`chart`] turns each object into a template; `config/prometheus` and `config/grafana` are in the chart even
 //! if `config/default` does not list them, because a value of the chart does that. [`bundle`] sorts the objects into
 //! those that OLM installs as they are and those that it makes itself from the ClusterServiceVersion: the Deployment,
 //! the roles of its ServiceAccount and the webhooks. What only the owner knows is in a file of `config/manifests`.

@@ -120,7 +120,7 @@ names! {
     /// Name of the project: a DNS-1123 label that cargo accepts as a package name and that leaves
     /// room for the names kustomize builds from it.
     ProjectName => rules::project_name, near::label;
-    /// Name of a Lease: a DNS-1123 subdomain such as `my-operator-leader-election`.
+    /// Name of a Lease: a DNS-1123 subdomain such as `my-operator.example.com`.
     LeaseName => rules::lease_name, near::subdomain;
     /// Suffix of the project's API groups: a DNS-1123 subdomain such as `example.com`.
     Domain => rules::domain, near::subdomain;
@@ -189,11 +189,6 @@ impl ProjectName {
     /// The operator's namespace in a cluster.
     pub fn namespace(&self) -> String {
         objects::deployed(&self.0, objects::NAMESPACE)
-    }
-
-    /// The name of the Lease of the project's managers, unique in its namespace.
-    pub fn lease_name(&self) -> LeaseName {
-        LeaseName(objects::deployed(&self.0, objects::LEASE))
     }
 }
 

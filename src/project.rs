@@ -23,6 +23,7 @@ pub use webhooks::{Admission, Webhooks};
 
 use crate::names::{
     CrateSpec, Domain, Group, Kind, LeaseName, Owner, ProjectName, Repo, Version, group_module,
+    objects,
 };
 use crate::yaml;
 
@@ -84,8 +85,9 @@ pub struct Project {
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub files: BTreeMap<String, String>,
     layout: Vec<String>,
-    /// Name of the Lease for the leader election of the managers.
-    pub leader_election_id: LeaseName,
+    /// Name of the Lease for the leader election of the managers, if it is not that of their Deployment.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub leader_election_id: Option<LeaseName>,
     pub license: License,
     /// Whether the project may have several API groups: it has folders and modules for each group.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
@@ -126,7 +128,7 @@ impl Project {
             domain,
             files: BTreeMap::new(),
             layout: vec![LAYOUT.to_owned()],
-            leader_election_id: name.lease_name(),
+            leader_election_id: None,
             license,
             multigroup: false,
             namespaced: false,
@@ -135,6 +137,14 @@ impl Project {
             repo: None,
             resources: Vec::new(),
             version: FORMAT.to_owned(),
+        }
+    }
+
+    /// Name of the Lease of the managers in a cluster.
+    pub fn lease(&self) -> String {
+        match &self.leader_election_id {
+            Some(name) => name.to_string(),
+            None => objects::deployed(self.project_name.as_str(), objects::MANAGER),
         }
     }
 

@@ -23,7 +23,7 @@ use std::process::{Command, Stdio};
 use crate::cli::Color;
 use crate::error::IoError;
 
-pub use error::{CargoError, GitError};
+pub use error::{CargoError, GitError, KubectlError};
 
 /// Compiles the API types of the project at `root`, with cargo's progress on standard error, and
 /// returns the output of its crdgen. With `is_locked`, the lock file must be up to date.

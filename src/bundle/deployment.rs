@@ -25,8 +25,12 @@ const FLAGS: [&str; 7] = [
     "--webhook-service",
 ];
 
-/// The variable with the name of the Service of the webhooks, which only a flag above reads.
-const SERVICE: &str = "WEBHOOK_SERVICE";
+/// The variables that only flags above read.
+const VARIABLES: [&str; 3] = [
+    "MUTATING_WEBHOOK_CONFIGURATION",
+    "VALIDATING_WEBHOOK_CONFIGURATION",
+    "WEBHOOK_SERVICE",
+];
 
 /// The variable with the namespaces to watch, and where OLM writes them.
 const NAMESPACES: [&str; 2] = [
@@ -168,7 +172,8 @@ fn certificate(manager: &mut Value, paths: &BTreeSet<String>, has_webhooks: bool
     }
     args.extend(new.map(Value::from));
     manager["args"] = args.into();
-    retain(manager, "env", |variable| variable["name"] != SERVICE);
+    let is_read = |name: &Value| name.as_str().is_none_or(|name| !VARIABLES.contains(&name));
+    retain(manager, "env", |variable| is_read(&variable["name"]));
 }
 
 /// Makes the manager watch the namespaces that OLM is told to.

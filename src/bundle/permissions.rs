@@ -21,12 +21,10 @@ pub struct Permissions {
     pub namespaced: Vec<Value>,
 }
 
-/// Takes out the roles that are bound to one of the ServiceAccounts, and their bindings. If `creates_lease`, the
-/// managers create their Lease.
+/// Takes out the roles that are bound to one of the ServiceAccounts, and their bindings.
 pub fn take(
     all: &mut Vec<Object>,
     accounts: &BTreeSet<String>,
-    creates_lease: bool,
 ) -> Result<Permissions, BundleError> {
     let is_account =
         |it: &Value| it["kind"] == "ServiceAccount" && accounts.contains(text_of(it, "name"));
@@ -77,17 +75,6 @@ pub fn take(
         object.kind() == "ServiceAccount"
             && accounts.contains(text_of(&object.value["metadata"], "name"))
     });
-    let lease = json!({
-        "apiGroups": ["coordination.k8s.io"], "resources": ["leases"], "verbs": ["create"],
-    });
-    let is_candidate = |rules: &Vec<Value>| {
-        let mut rules = rules.iter();
-        rules.any(|rule| list_of(rule, "resources").contains(&"leases".into()))
-    };
-    if creates_lease {
-        let candidates = namespaced.values_mut().filter(|rules| is_candidate(rules));
-        candidates.for_each(|rules| rules.push(lease.clone()));
-    }
     let listed = |rules: Rules| {
         let rules = rules.into_iter();
         let listed =

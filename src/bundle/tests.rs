@@ -3,6 +3,7 @@
 use serde_json::Value;
 
 use crate::fuzz::{Files, golden, tree};
+use crate::kustomize::tests::build;
 
 use super::*;
 
@@ -34,6 +35,11 @@ fn with(line: &str, path: &str, text: &str) -> (Project, Files) {
     (project, files)
 }
 
+fn made_of(project: &Project, files: &Files, release: &Release<'_>) -> Made {
+    let tree = tree(files);
+    super::files(project, &tree, build(project, &tree), release).expect("a bundle")
+}
+
 #[test]
 fn only_the_operator_gets_the_image_and_the_flags() {
     let (project, files) = with("- other.yaml\n", "config/default/other.yaml", OTHER);
@@ -42,7 +48,7 @@ fn only_the_operator_gets_the_image_and_the_flags() {
         image: Some(&image),
         ..Release::default()
     };
-    let made = super::files(&project, &tree(&files), &release).expect("a bundle");
+    let made = made_of(&project, &files, &release);
     let path = layout::cluster_service_version("cronjob");
     let version = yaml::read(&path, &made.files[&path]).expect("YAML");
     let deployments = version[0].pointer("/spec/install/spec/deployments");
@@ -68,7 +74,7 @@ fn only_the_operator_gets_the_image_and_the_flags() {
     // The bundle that exists has the operator's image, not that of the first Deployment.
     let mut again = files;
     again.extend(made.files);
-    let made = super::files(&project, &tree(&again), &Release::default()).expect("a bundle");
+    let made = made_of(&project, &again, &Release::default());
     assert_eq!(made.files[&path], again[&path]);
 }
 
@@ -77,7 +83,7 @@ fn admission_policies_are_left_out_with_a_warning() {
     let policy = "apiVersion: admissionregistration.k8s.io/v1\nkind: ValidatingAdmissionPolicy\nmetadata: {name: a}\n---\n\
                   apiVersion: admissionregistration.k8s.io/v1\nkind: ValidatingAdmissionPolicyBinding\nmetadata: {name: a}\n";
     let (project, files) = with("- ../a.yaml\n", "config/a.yaml", policy);
-    let made = super::files(&project, &tree(&files), &Release::default()).expect("a bundle");
+    let made = made_of(&project, &files, &Release::default());
     let warning = "OLM installs no admission policies: the bundle leaves out `config/a.yaml`,";
     assert!(
         made.warnings.iter().any(|it| it.starts_with(warning)),

@@ -25,6 +25,8 @@ pub fn chart(project: &Project, tree: &Tree, settings: &Settings) -> Result<Stri
         "description": format!("The operator {name}"),
         "type": "application",
         "version": version.as_deref().unwrap_or(FIRST),
+        // Since then, pods can sleep before they stop.
+        "kubeVersion": ">=1.30.0-0",
         "appVersion": match settings.tag.as_str() {
             "" => "latest",
             tag => tag,

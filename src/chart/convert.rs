@@ -71,7 +71,7 @@ fn values_of(object: &Object) -> Vec<&'static str> {
             let monitored = [values::METRICS, values::PROMETHEUS];
             return monitored.into_iter().chain(alerts).collect();
         }
-        _ if object.file.starts_with(layout::GRAFANA) => Some(values::GRAFANA),
+        _ if object.is_in(layout::GRAFANA) => Some(values::GRAFANA),
         _ => None,
     };
     let metrics = is_for_metrics.then_some(values::METRICS);

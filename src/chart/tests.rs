@@ -1,6 +1,7 @@
 //! Charts of projects that have less, or more, than the golden ones.
 
 use crate::fuzz::{Files, golden, tree};
+use crate::kustomize::tests::build;
 
 use super::*;
 
@@ -43,7 +44,8 @@ fn templates_read_only_groups_of_values_that_exist() {
 }
 
 fn files_of(project: &Project, files: &Files) -> Result<Made, ChartError> {
-    super::files(project, &tree(files))
+    let tree = tree(files);
+    super::files(project, &tree, build(project, &tree))
 }
 
 #[test]

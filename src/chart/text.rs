@@ -108,14 +108,13 @@ impl Writer<'_> {
 
     /// A quoted string with names, the namespace or the name of the chart in it.
     fn quoted(&self, text: &str) -> String {
-        let [begin, end, dot] = NAME;
+        let [begin, end] = NAME;
         let json = Value::from(text).to_string().replace("{{", "{{ \"{{\" }}");
         let mut quoted = json.replace(NAMESPACE, "{{ $.Release.Namespace }}");
         let chart = format!("{{{{ include \"{}.name\" $ }}}}", self.project);
         quoted = quoted.replace(CHART_NAME, &chart);
         let object = format!("{{{{ include \"{}.objectName\" (list $ \"", self.project);
-        quoted = quoted.replace(begin, &object).replace(end, "\") }}");
-        quoted.replace(dot, ".")
+        quoted.replace(begin, &object).replace(end, "\") }}")
     }
 
     /// The text with what the words stand for; `indent` spaces will be in front of each line.

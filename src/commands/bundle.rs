@@ -5,6 +5,7 @@ use crate::cli::BundleArgs;
 use crate::commands::error::Result;
 use crate::commands::packaged;
 use crate::commands::wanted::Wanted;
+use crate::kustomize::Build;
 use crate::layout;
 use crate::plan::Change;
 use crate::project::Project;
@@ -17,13 +18,14 @@ pub fn plan(
     args: &BundleArgs,
     is_check: bool,
     tree: &Tree,
+    build: Build,
     history: History<'_>,
 ) -> Result<Wanted> {
     let release = Release {
         version: args.version.as_ref(),
         image: args.image.as_ref(),
     };
-    let made = bundle::files(project, tree, &release)?;
+    let made = bundle::files(project, tree, build, &release)?;
     let next = "docker build --file bundle.Dockerfile --tag IMAGE .";
     let of_bundle = (&layout::is_of_bundle as &dyn Fn(&str) -> bool, history);
     let mut planned = packaged::plan("bundle", project, tree, &made.files, of_bundle).wanted(next);

@@ -4,14 +4,15 @@ use crate::chart;
 use crate::commands::error::Result;
 use crate::commands::packaged;
 use crate::commands::wanted::Wanted;
+use crate::kustomize::Build;
 use crate::layout;
 use crate::project::Project;
 use crate::toolchain::git::History;
 use crate::tree::Tree;
 
 /// Brings the chart up to date.
-pub fn plan(project: &Project, tree: &Tree, history: History<'_>) -> Result<Wanted> {
-    let made = chart::files(project, tree)?;
+pub fn plan(project: &Project, tree: &Tree, build: Build, history: History<'_>) -> Result<Wanted> {
+    let made = chart::files(project, tree, build)?;
     let is_part = |path: &str| path.starts_with(layout::CHART);
     let next = "helm install NAME dist/chart --namespace NAMESPACE --create-namespace";
     let of_chart = (&is_part as &dyn Fn(&str) -> bool, history);

@@ -24,6 +24,7 @@ use crate::error::{IoError, helps, lines, quoted};
 use crate::evolve::error::ConflictError;
 use crate::import::documents::Refusal as CrdRefusal;
 use crate::import::go::error::GoError;
+use crate::kustomize::KustomizeError;
 use crate::lock::LockError;
 use crate::marker::ScaffoldMarkerError;
 use crate::modules::MoveError;
@@ -31,7 +32,7 @@ use crate::names::NameError;
 use crate::plan::PlanError;
 use crate::project::ProjectError;
 use crate::report::AnswerError;
-use crate::toolchain::{CargoError, GitError};
+use crate::toolchain::{CargoError, GitError, KubectlError};
 use crate::yaml::YamlError;
 
 /// Declares [`enum@Error`], with a variant for the errors of each module, which speak for themselves.
@@ -73,7 +74,8 @@ errors! {
     }
     Against(AgainstError), Answer(AnswerError), Api(ApiError), Apply(ApplyError), Bundle(BundleError), Cargo(CargoError), Chart(ChartError), Conflict(ConflictError), Crd(CrdRefusal),
     Delete(DeleteError), Dev(DevError), Edit(EditError), Envtest(EnvtestError), External(ExternalError),
-    Folder(FolderError), Git(GitError), Go(GoError), Import(ImportError), Io(IoError), Lock(LockError),
+    Folder(FolderError), Git(GitError), Go(GoError), Import(ImportError), Io(IoError), Kubectl(KubectlError),
+    Kustomize(KustomizeError), Lock(LockError),
     Manifests(ManifestsError), Marker(ScaffoldMarkerError), Move(MoveError), OneCrd(OneCrdError), Plan(PlanError),
     Policy(PolicyCommandError),
     Project(ProjectError), Rename(RenameError), Update(UpdateError), Webhook(WebhookError), Yaml(YamlError),

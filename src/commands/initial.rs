@@ -12,6 +12,7 @@ use crate::envtest;
 use crate::layout;
 use crate::lock;
 use crate::manifests::{self, Watched};
+use crate::names::objects;
 use crate::plan::Change;
 use crate::project::{Certificates, License, Project};
 use crate::scaffold::{self, crdgen, with_license};
@@ -49,9 +50,13 @@ pub fn changes(project: &Project) -> Vec<Change> {
         domain: project.domain.to_string(),
         has_repo: project.repo.is_some(),
         kubernetes: envtest::DEFAULT.to_string(),
-        lease: project.leader_election_id.to_string(),
+        lease: match &project.leader_election_id {
+            Some(name) => name.to_string(),
+            None => objects::MANAGER.to_owned(),
+        },
         license: project.license == License::Apache2,
         namespaced: project.namespaced,
+        own_lease: project.leader_election_id.is_none(),
         project: project.project_name.to_string(),
         repo: project
             .repo

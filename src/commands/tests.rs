@@ -9,6 +9,7 @@ use super::run::resolve;
 use super::*;
 use crate::cli::{ExternalArgs, Output};
 use crate::import::documents;
+use crate::kustomize::tests::build;
 use crate::names::objects;
 use crate::plan::{Change, Plan};
 use crate::report::Problem;
@@ -87,10 +88,11 @@ fn wanted(cli: Cli, tree: &Tree, history: History<'_>) -> Option<Result<Wanted>>
             manifests::plan(&project, &args, made, types::Types::default(), tree)
         }),
         Command::Docs(_) => project().and_then(|_| Ok(docs::plan(&types::Types::default(), tree)?)),
-        Command::Chart(_) => project().and_then(|project| chart::plan(&project, tree, history)),
-        Command::Bundle(args) => {
-            project().and_then(|project| bundle::plan(&project, &args, false, tree, history))
-        }
+        Command::Chart(_) => project()
+            .and_then(|project| chart::plan(&project, tree, build(&project, tree), history)),
+        Command::Bundle(args) => project().and_then(|project| {
+            bundle::plan(&project, &args, false, tree, build(&project, tree), history)
+        }),
         // Files that are given are files of the project.
         Command::Import(Import::Crd(args)) => project().and_then(|project| {
             let given: Vec<Given> = args.paths.iter().map(|path| given_of(tree, path)).collect();
@@ -325,7 +327,6 @@ fn the_objects_in_config_have_the_names_in_the_code() {
         ("config/rbac/service_account.yaml", objects::MANAGER),
         ("config/rbac/role_binding.yaml", objects::MANAGER_ROLE),
         ("config/rbac/role_binding.yaml", objects::MANAGER_BINDING),
-        ("config/rbac/leader_election_lease.yaml", objects::LEASE),
         ("config/webhook/service.yaml", objects::WEBHOOK_SERVICE),
         (
             "config/certmanager/certificate-webhook.yaml",

@@ -35,6 +35,15 @@ pub fn assets() -> Option<PathBuf> {
     Some(PathBuf::from(path))
 }
 
+/// A kubectl: that of the user's environment, or the newest one in the cache.
+pub fn kubectl() -> Option<PathBuf> {
+    let cached = || Store::open().and_then(|store| Ok(store.matching(None)?));
+    let cached = cached().unwrap_or_default().into_iter();
+    let folders = assets().into_iter().chain(cached.map(|it| it.folder));
+    let mut paths = folders.map(|folder| folder.join(Binary("kubectl").file_name()));
+    paths.find(|path| path.is_file())
+}
+
 /// Which of the binaries are in `folder`.
 pub fn binaries_in(folder: &Path) -> Vec<Binary> {
     let mut binaries = Binary::ALL.to_vec();

@@ -1,6 +1,6 @@
 //! Temporary folders of tests.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Once;
 use std::{env, fs, process};
 
@@ -12,7 +12,7 @@ const MEMORY: &str = "/dev/shm";
 /// What must be free there: containers have 64 MiB by default, and a test may need twenty.
 const NEEDED: u64 = 1 << 30;
 
-/// How the names of folders in memory begin; the id of the process that made it follows.
+/// How the names of the folders begin; the id of the process that made it follows.
 const PREFIX: &str = "kbr_test_";
 
 /// A temporary folder: in `TMPDIR` if that is set, else in memory where there is enough of it.
@@ -27,14 +27,16 @@ pub fn folder() -> TempDir {
                 && !disk.f_flag.contains(StatVfsMountFlags::NOEXEC)
         })
     };
-    if env::var_os("TMPDIR").is_some() || !is_fit() {
-        return tempfile::tempdir().expect("a temporary folder");
-    }
+    let place = match env::var_os("TMPDIR").is_some() || !is_fit() {
+        true => env::temp_dir(),
+        false => PathBuf::from(MEMORY),
+    };
     static ONCE: Once = Once::new();
-    ONCE.call_once(|| remove_abandoned(Path::new(MEMORY)));
+    ONCE.call_once(|| remove_abandoned(&place));
     let prefix = format!("{PREFIX}{}_", process::id());
-    let folder = tempfile::Builder::new().prefix(&prefix).tempdir_in(MEMORY);
-    let folder = folder.or_else(|_| tempfile::tempdir());
+    let mut builder = tempfile::Builder::new();
+    let folder = builder.prefix(&prefix).tempdir_in(&place);
+    let folder = folder.or_else(|_| builder.tempdir());
     folder.expect("a temporary folder")
 }
 

@@ -1,16 +1,16 @@
-//! Trees of kustomizations: whatever is in them, a chart and a bundle end with a result, or with one error that names a
-//! file.
+//! What kubectl prints for kustomizations: whatever it is, a chart and a bundle end with a result, or with an error that
+//! says what to do.
 
 use std::path::Path;
 use std::sync::LazyLock;
 
 use super::plans::{Files, tree};
-use super::random::Random;
 use super::{Words, fuzz};
 use crate::bundle::{self, Release};
 use crate::chart;
 use crate::error::help_of;
 use crate::kustomize::Build;
+use crate::kustomize::tests::printed;
 use crate::layout;
 use crate::project::{PROJECT_FILE, Project};
 use crate::tree::Tree;
@@ -37,14 +37,6 @@ static GOLDENS: LazyLock<Vec<(Project, Files)>> = LazyLock::new(|| {
     names.map(with_config).into()
 });
 
-/// What a kustomization may list.
-static ITEMS: Words = Words::new(|| {
-    "·.·./·..·../default·../a·../b·../c·../a/b·../rbac·../samples·../prometheus·../crd·../manager/manager.yaml·x.yaml·\
-     ../none·../../..·../../../../x·/tmp·https://example.com/a·{a: b}·3·[]·\u{e000}·metrics_service.yaml"
-        .split('·')
-        .collect()
-});
-
 static WORDS: Words = Words::new(|| {
     "resources:\n·components:\n·patches: []\n·namespace: x\n·- \n·- .\n·---\n·...\n·&a ·*a·<<: *a·bad: [\n·{·[·\t·\r\n·\
      kind: Deployment\n·kind: List\n·name: manager\n·metadata: a\n·metadata:\n·spec: 1\n·null·~·{path: x.yaml}\n·\
@@ -54,80 +46,31 @@ static WORDS: Words = Words::new(|| {
         .collect()
 });
 
-/// Changes a file, adds one, or takes one away.
-fn edit(random: &mut Random, files: &mut Files) {
-    let at = random.below(files.len());
-    let Some((path, text)) = files.iter_mut().nth(at) else {
-        return;
-    };
-    match random.below(8) {
-        0 | 1 => *text = random.mutate(text, &WORDS),
-        2 => {
-            let path = path.clone();
-            files.remove(&path);
-        }
-        3 => *text = text.replace('\n', "\r\n"),
-        _ => {
-            let kustomizations = files
-                .keys()
-                .filter(|path| path.ends_with("/kustomization.yaml"));
-            let known: Vec<&String> = kustomizations.collect();
-            let folder = random.pick(&["a", "b", "c", "a/b"]).to_owned();
-            let path = match random.one_in(2) {
-                true => format!("config/{folder}/kustomization.yaml"),
-                false => known
-                    .get(random.below(known.len()))
-                    .map_or_else(String::new, |path| (*path).clone()),
-            };
-            let key = random.pick(&["resources", "resources", "components", "configurations"]);
-            let item = format!("- {}\n", random.pick(&ITEMS));
-            let text = files.entry(path).or_default();
-            let line = format!("{key}:\n");
-            match text.contains(&line) {
-                true => *text = text.replacen(&line, &format!("{line}{item}"), 1),
-                false => text.push_str(&format!("{line}{item}")),
-            }
-        }
-    }
-}
-
 #[test]
-fn kustomizations_end_with_a_result_or_with_an_error_that_names_a_file() {
+fn what_kubectl_prints_ends_in_a_result_or_in_an_error_with_help() {
     fuzz("kustomizations", 100, 4, |random| {
-        let (project, mut files) = GOLDENS[random.below(GOLDENS.len())].clone();
-        let before = files.clone();
+        let (project, files) = &GOLDENS[random.below(GOLDENS.len())];
+        let tree = tree(files);
+        let mut text = printed(project, &tree);
         for _ in 0..=random.below(5) {
-            edit(random, &mut files);
+            text = random.mutate(&text, &WORDS);
         }
-        let changed: Files = files
-            .iter()
-            .filter(|(path, text)| before.get(*path) != Some(*text))
-            .map(|(path, text)| (path.clone(), text.clone()))
-            .collect();
-        random.input(&changed);
-        let documents = files.values().map(|text| text.matches("---").count() + 1);
-        // Each generated ConfigMap is one entry of a kustomization.
-        let generated = files.values().map(|text| text.matches("- ").count());
-        let most: usize = documents.sum::<usize>() + generated.sum::<usize>();
-        let tree = tree(&files);
-        let chart = chart::files(&project, &tree);
-        let bundle = bundle::files(&project, &tree, &Release::default());
-        match Build::of(&project, &tree) {
-            Ok(build) => {
-                assert!(
-                    build.objects.len() <= most,
-                    "{} objects",
-                    build.objects.len()
-                );
-                true
-            }
+        random.input(&text);
+        let read = || Build::read(project, &text);
+        let build = match read() {
+            Ok(build) => build,
             Err(error) => {
-                let text = error.to_string();
-                assert!(text.contains("`config/"), "{text}");
-                assert!(help_of(&error).is_some(), "{text}");
-                assert!(chart.is_err() && bundle.is_err(), "{text}");
-                false
+                assert!(help_of(&error).is_some(), "{error}");
+                return false;
             }
+        };
+        if let Err(error) = chart::files(project, &tree, build) {
+            assert!(help_of(&error).is_some(), "{error}");
         }
+        let again = read().expect("the same text");
+        if let Err(error) = bundle::files(project, &tree, again, &Release::default()) {
+            assert!(help_of(&error).is_some(), "{error}");
+        }
+        true
     });
 }

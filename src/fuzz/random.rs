@@ -34,17 +34,15 @@ pub struct Random {
 impl Random {
     pub fn new(seed: u64) -> Self {
         Self {
-            state: seed.wrapping_mul(0x9e37_79b9_7f4a_7c15),
+            // The choices of two seeds that follow each other would be the same ones, one later.
+            state: mixed(seed),
             input: String::new(),
         }
     }
 
     fn next(&mut self) -> u64 {
         self.state = self.state.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.state;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ (z >> 31)
+        mixed(self.state)
     }
 
     /// A number below `end`, or 0.
@@ -140,6 +138,12 @@ impl Random {
             *text = lines.concat();
         }
     }
+}
+
+fn mixed(mut z: u64) -> u64 {
+    z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    z ^ (z >> 31)
 }
 
 /// The number in an environment variable.

@@ -1,32 +1,25 @@
-//! The objects of `config/default`, as kustomize builds them, with marks for names and the namespace. Pure.
-//!
-//! What kbr emits is understood, and what its users are likely to add; everything else is refused, so that
-//! nothing is made from only a part of `config/`.
+//! The objects that kubectl builds from `config/default`, with marks for names and the namespace. Pure.
 
 use std::collections::BTreeSet;
 
-use serde::Deserialize;
 use serde_json::{Map, Value};
 
-use super::entries::{maps, place, texts, unknown, unreadable};
 use super::error::KustomizeError;
-use super::references::{self, NameReference};
-use super::replacement::{self, Selector};
-use super::{config_map, json_patch, mark};
+use super::{containers, items, mark};
 use crate::layout;
 use crate::manifests::json::text_of;
-use crate::names::objects;
 use crate::project::Project;
-use crate::tree::{Entry, Tree};
-use crate::yaml::{self, YamlError};
+use crate::yaml;
 
 /// What a user adds to `config/default` by a line, and the user of a chart by a value.
 pub const OPTIONAL: [&str; 2] = [layout::PROMETHEUS, layout::GRAFANA];
 
-/// How deep kustomizations may contain each other.
-const DEEPEST: usize = 64;
+/// Where kustomize writes which file an object comes from.
+const ORIGIN: &str = "config.kubernetes.io/origin";
 
-const NO_OBJECT: &str = "it leaves something that is no object of Kubernetes";
+/// The API group of the configurations of webhooks and of admission policies, whose objects have no namespace:
+/// kustomize does not know all of them.
+const ADMISSION: &str = "admissionregistration.k8s.io";
 
 /// An object, and what it was called in its file.
 #[derive(Debug)]
@@ -34,13 +27,18 @@ pub struct Object {
     /// The path of its file.
     pub file: String,
     pub name: String,
-    pub namespace: String,
     pub value: Value,
 }
 
 impl Object {
     pub fn kind(&self) -> &str {
         text_of(&self.value, "kind")
+    }
+
+    /// Whether its file is in that folder.
+    pub fn is_in(&self, folder: &str) -> bool {
+        let rest = self.file.strip_prefix(folder);
+        rest.is_some_and(|rest| rest.starts_with('/'))
     }
 
     /// The API group; empty for the core group.
@@ -51,329 +49,152 @@ impl Object {
 }
 
 /// `config/default`, and [`OPTIONAL`] beside it.
-pub struct Build<'a> {
-    tree: &'a Tree,
+#[derive(Debug, Default)]
+pub struct Build {
     pub objects: Vec<Object>,
     /// The folders of [`OPTIONAL`] that `config/default` contains.
     pub enabled: BTreeSet<&'static str>,
-    /// Whether the kustomization sets the namespace of every object.
-    sets_namespace: bool,
-    labels: Map<String, Value>,
-    /// Each with the path of its file.
-    replacements: Vec<(String, Value)>,
-    references: Vec<NameReference>,
-    images: Vec<Value>,
-    /// Every file and folder that is a part of it.
-    seen: BTreeSet<String>,
-    /// The folders whose kustomizations are being read, the innermost last.
-    open: Vec<String>,
 }
 
-impl<'a> Build<'a> {
-    pub fn of(project: &Project, tree: &'a Tree) -> Result<Self, KustomizeError> {
-        let mut build = Self {
-            tree,
-            objects: Vec::new(),
-            enabled: BTreeSet::new(),
-            sets_namespace: false,
-            labels: Map::new(),
-            replacements: Vec::new(),
-            references: Vec::new(),
-            images: Vec::new(),
-            seen: BTreeSet::new(),
-            open: Vec::new(),
-        };
-        build.root()?;
-        let own_namespace = project.project_name.namespace();
-        build.names(&own_namespace);
-        build.lease(project);
-        references::mark_granted(&mut build.objects, project.project_name.as_str());
-        let replacements = std::mem::take(&mut build.replacements);
-        for (path, entry) in &replacements {
-            replacement::apply(entry, path, &mut build.objects)?;
-            if !build.objects.iter().all(|it| is_object(&it.value)) {
-                return Err(unreadable(path, NO_OBJECT));
-            }
+impl Build {
+    /// Reads what kubectl prints.
+    pub fn read(project: &Project, printed: &str) -> Result<Self, KustomizeError> {
+        let mut objects = Vec::new();
+        for value in yaml::read("kubectl kustomize", printed)? {
+            objects.push(object(value)?);
         }
-        build.finish();
-        let is_own = |it: &Object| {
-            it.kind() == "Namespace" && (it.name == objects::NAMESPACE || it.name == own_namespace)
-        };
-        build.objects.retain(|object| !is_own(object));
-        Ok(build)
+        objects.retain(|it| it.kind() != "Namespace" || it.name != mark::NAMESPACE);
+        mark_secrets(&mut objects);
+        mark_granted(&mut objects, project.project_name.as_str());
+        let enabled = BTreeSet::new();
+        Ok(Self { objects, enabled })
     }
 
-    /// Reads `config/default`. Its replacements are for what is optional too.
-    fn root(&mut self) -> Result<(), KustomizeError> {
-        let patches = self.kustomization(layout::DEFAULT, "PROJECT")?;
-        for folder in OPTIONAL {
-            if self.seen.contains(folder) {
-                self.enabled.insert(folder);
-            } else if self.tree.entry(folder) == Some(&Entry::Folder) {
-                let more = self.kustomization(folder, "PROJECT")?;
-                self.patch(&more)?;
-            }
-        }
-        self.patch(&patches)
-    }
-
-    /// Reads the kustomization of a folder, and returns its patches, each with the path of the kustomization.
-    fn kustomization(
-        &mut self,
-        folder: &str,
-        by: &str,
-    ) -> Result<Vec<(String, Value)>, KustomizeError> {
-        let path = format!("{folder}/kustomization.yaml");
-        let documents = self.documents(&path, by)?;
-        let [Value::Object(keys)] = &documents[..] else {
-            return Err(unreadable(&path, "it is not one mapping"));
-        };
-        self.seen.insert(folder.to_owned());
-        self.open.push(folder.to_owned());
-        if self.open.len() > DEEPEST {
-            let reason =
-                format!("kustomizations contain each other more than {DEEPEST} levels deep");
-            return Err(unreadable(&path, reason));
-        }
-        let is_root = path == layout::DEFAULT_KUSTOMIZATION;
-        let mut patches = Vec::new();
-        for key in ["resources", "components"] {
-            for item in texts(keys, key, &path)?.iter().filter_map(Value::as_str) {
-                let place = place(&path, item)?;
-                if self.open.contains(&place) {
-                    let reason = format!(
-                        "`{item}` in `{key}` is a folder that contains this file's: a cycle"
-                    );
-                    return Err(unreadable(&path, reason));
-                }
-                if !self.seen.insert(place.clone()) {
-                    let reason =
-                        format!("`{item}` in `{key}` is a part of `config/default` already");
-                    return Err(unreadable(&path, reason));
-                }
-                if self.tree.entry(&place) == Some(&Entry::Folder) {
-                    let inner = self.kustomization(&place, &path)?;
-                    match key {
-                        // The patches of a component are for everything that includes it.
-                        "components" => patches.extend(inner),
-                        _ => self.patch(&inner)?,
-                    }
-                } else {
-                    self.resource(&place, &path)?;
-                }
-            }
-        }
-        self.open.pop();
-        for (key, value) in keys {
-            let maps = || maps(keys, key, &path);
-            match key.as_str() {
-                "apiVersion" | "kind" | "resources" | "components" => {}
-                "namespace" if is_root => self.sets_namespace = true,
-                "namePrefix" if is_root => {}
-                "labels" if is_root => self.labels(&path, maps()?)?,
-                "patches" => patches.extend(maps()?.iter().map(|it| (path.clone(), it.clone()))),
-                "replacements" => self.replacement(&path, maps()?)?,
-                "images" => self.images.extend(maps()?.iter().cloned()),
-                "configMapGenerator" => {
-                    let file = |name: &str| self.file(&place(&path, name)?, &path);
-                    let made = config_map::generated(maps()?, &path, file)?;
-                    self.objects.extend(made);
-                }
-                "configurations" => self.configurations(&path, texts(keys, key, &path)?)?,
-                _ if value.as_array().is_some_and(Vec::is_empty) => {}
-                _ => return Err(unknown(&path, key)),
-            }
-        }
-        Ok(patches)
-    }
-
-    fn resource(&mut self, path: &str, by: &str) -> Result<(), KustomizeError> {
-        for value in self.documents(path, by)? {
-            if !is_object(&value) {
-                return Err(unreadable(
-                    path,
-                    "it has something that is no object of Kubernetes",
-                ));
-            }
-            let metadata = |key| text_of(&value["metadata"], key).to_owned();
-            self.objects.push(Object {
-                file: path.to_owned(),
-                name: metadata("name"),
-                namespace: metadata("namespace"),
-                value,
-            });
-        }
-        Ok(())
-    }
-
-    fn labels(&mut self, path: &str, list: &[Value]) -> Result<(), KustomizeError> {
-        for entry in list {
-            let keys = entry.as_object().into_iter().flatten();
-            for (key, value) in keys {
-                match (key.as_str(), value) {
-                    ("pairs", Value::Object(pairs)) => self.labels.extend(pairs.clone()),
-                    (_, Value::Bool(false)) => {}
-                    _ => return Err(unknown(path, &format!("labels.{key}"))),
-                }
-            }
-        }
-        Ok(())
-    }
-
-    fn replacement(&mut self, by: &str, list: &[Value]) -> Result<(), KustomizeError> {
-        for entry in list {
-            let Some(file) = entry["path"].as_str() else {
-                self.replacements.push((by.to_owned(), entry.clone()));
-                continue;
-            };
-            let path = place(by, file)?;
-            for document in self.documents(&path, by)? {
-                let entries = match document {
-                    Value::Array(entries) => entries,
-                    entry => vec![entry],
-                };
-                if !entries.iter().all(Value::is_object) {
-                    return Err(unreadable(&path, "it is not a list of mappings"));
-                }
-                let entries = entries.into_iter().map(|entry| (path.clone(), entry));
-                self.replacements.extend(entries);
-            }
-        }
-        Ok(())
-    }
-
-    /// Reads where names are that kustomize does not know.
-    fn configurations(&mut self, by: &str, list: &[Value]) -> Result<(), KustomizeError> {
-        for file in list.iter().filter_map(Value::as_str) {
-            let path = place(by, file)?;
-            for document in self.documents(&path, by)? {
-                for (key, value) in document.as_object().into_iter().flatten() {
-                    let read = Vec::<NameReference>::deserialize(value);
-                    match (key.as_str(), read) {
-                        ("nameReference", Ok(references)) => self.references.extend(references),
-                        _ => return Err(unknown(&path, key)),
-                    }
-                }
-            }
-        }
-        Ok(())
-    }
-
-    fn patch(&mut self, patches: &[(String, Value)]) -> Result<(), KustomizeError> {
-        for (by, patch) in patches {
-            let (path, documents) = match (&patch["path"], &patch["patch"]) {
-                (Value::String(file), Value::Null) => {
-                    let path = place(by, file)?;
-                    let documents = self.documents(&path, by)?;
-                    (path, documents)
-                }
-                (Value::Null, Value::String(text)) => {
-                    let broken = |error: YamlError| {
-                        unreadable(by, format!("an entry of `patches` {}", error.problem))
-                    };
-                    (by.clone(), yaml::read(by, text).map_err(broken)?)
-                }
-                _ => {
-                    let reason =
-                        "an entry of `patches` has neither a `path` nor a `patch`, or both";
-                    return Err(unreadable(by, reason));
-                }
-            };
-            let selector = Selector::read(&patch["target"], by)?;
-            for document in &documents {
-                let Value::Array(operations) = document else {
-                    return Err(unknown(&path, "a strategic merge patch"));
-                };
-                if !patch["target"].is_object() {
-                    return Err(unreadable(by, "an entry of `patches` has no `target`"));
-                }
-                let chosen = self.objects.iter_mut().filter(|it| selector.fits(it));
-                for object in chosen {
-                    for operation in operations {
-                        let applied = json_patch::apply(&mut object.value, operation);
-                        applied.map_err(|reason| unreadable(&path, reason))?;
-                    }
-                    if !is_object(&object.value) {
-                        return Err(unreadable(&path, NO_OBJECT));
-                    }
-                }
-            }
-        }
-        Ok(())
-    }
-
-    /// Marks the names of all objects and the references to them, and the operator's namespace.
-    fn names(&mut self, own_namespace: &str) {
-        let is_own = |name: &str| name == objects::NAMESPACE || name == own_namespace;
-        references::mark(
-            &mut self.objects,
-            &self.references,
-            self.sets_namespace,
-            is_own,
-        );
-        for object in &mut self.objects {
-            let is_set = self.sets_namespace || is_own(&object.namespace);
-            let name = match object.kind() {
-                "CustomResourceDefinition" => continue,
-                "Namespace" if is_own(&object.name) => mark::NAMESPACE.to_owned(),
-                "Namespace" => continue,
-                _ => mark::name(&object.name),
-            };
-            let metadata = &mut object.value["metadata"];
-            metadata["name"] = name.into();
-            if is_set && !object.namespace.is_empty() {
-                metadata["namespace"] = mark::NAMESPACE.into();
-            }
-        }
-    }
-
-    /// The managers of each release have a Lease of their own.
-    fn lease(&mut self, project: &Project) {
-        let lease = project.leader_election_id.to_string();
-        let prefix = format!("{}-", project.project_name);
-        let marked = mark::name(lease.strip_prefix(&prefix).unwrap_or(&lease));
-        for object in &mut self.objects {
-            let containers = replacement::containers(&mut object.value);
-            for variable in containers.flat_map(|it| replacement::items(it, "env")) {
-                if variable["value"] == lease.as_str() {
-                    variable["value"] = marked.clone().into();
-                }
-            }
-        }
-    }
-
-    /// Adds the labels of the kustomization, and what it says about images.
-    fn finish(&mut self) {
-        for object in &mut self.objects {
-            for (key, value) in &self.labels {
-                object.value["metadata"]["labels"][key] = value.clone();
-            }
-            for image in &self.images {
-                replacement::image(&mut object.value, image);
-            }
-        }
-    }
-
-    fn documents(&self, path: &str, by: &str) -> Result<Vec<Value>, KustomizeError> {
-        Ok(yaml::read(path, self.file(path, by)?)?)
-    }
-
-    fn file(&self, path: &str, by: &str) -> Result<&'a str, KustomizeError> {
-        let (path, by) = (path.to_owned(), by.to_owned());
-        let what = match self.tree.entry(&path) {
-            Some(Entry::File(text)) => return Ok(text),
-            Some(Entry::Folder) => "is a folder",
-            Some(Entry::Link) => "is a symbolic link, which kbr does not follow",
-            Some(Entry::Opaque(why)) => why,
-            None => return Err(KustomizeError::Missing { path, by }),
-        };
-        Err(KustomizeError::NoFile { path, what, by })
+    /// The folders of [`OPTIONAL`] that have objects in it.
+    pub fn folders(&self) -> BTreeSet<&'static str> {
+        let is_there = |folder: &&str| self.objects.iter().any(|it| it.is_in(folder));
+        OPTIONAL.into_iter().filter(is_there).collect()
     }
 }
 
-/// Whether a value has the shape of an object, in the parts that kbr changes.
-fn is_object(value: &Value) -> bool {
+/// An object of what kubectl prints.
+fn object(mut value: Value) -> Result<Object, KustomizeError> {
     let is_map = |pointer| value.pointer(pointer).is_none_or(Value::is_object);
     let places = ["", "/metadata/annotations", "/metadata/labels", "/spec"];
-    value["metadata"].is_object() && places.into_iter().all(is_map)
+    let is_object = value["metadata"].is_object() && places.into_iter().all(is_map);
+    let annotations = value.pointer_mut("/metadata/annotations");
+    let origin = annotations.and_then(|it| it.as_object_mut()?.shift_remove(ORIGIN));
+    let name = mark::bare(text_of(&value["metadata"], "name"));
+    let file = origin.as_ref().and_then(|it| file_of(it, &name));
+    let (Some(file), true) = (file, is_object) else {
+        let kind = text_of(&value, "kind").to_owned();
+        return Err(KustomizeError::Object { kind, name });
+    };
+    let mut object = Object { file, name, value };
+    let is_admission = object.group() == ADMISSION;
+    if let Some(metadata) = object.value["metadata"].as_object_mut() {
+        let annotations = metadata.get("annotations").and_then(Value::as_object);
+        if annotations.is_some_and(Map::is_empty) {
+            metadata.shift_remove("annotations");
+        }
+        if is_admission {
+            metadata.shift_remove("namespace");
+        }
+    }
+    Ok(object)
+}
+
+/// The path of the file of an object; one that is generated has its name, beside the kustomization that generates it.
+fn file_of(origin: &Value, name: &str) -> Option<String> {
+    let origin = yaml::read(ORIGIN, origin.as_str()?).ok()?;
+    let origin = origin.first()?;
+    let (path, is_generated) = match text_of(origin, "path") {
+        "" => (text_of(origin, "configuredIn"), true),
+        path => (path, false),
+    };
+    let mut folders: Vec<&str> = layout::DEFAULT.split('/').collect();
+    for part in path.split(['/', '\\']) {
+        match part {
+            "." | "" => {}
+            ".." => drop(folders.pop()),
+            part => folders.push(part),
+        }
+    }
+    let name = format!("{name}.yaml");
+    if let Some(file) = folders.last_mut().filter(|_| is_generated) {
+        *file = &name;
+    }
+    Some(folders.join("/"))
+}
+
+/// Marks the names of the Secrets in which cert-manager keeps certificates: those of two releases must not be the same.
+fn mark_secrets(objects: &mut [Object]) {
+    let certificates = objects.iter().filter(|it| it.kind() == "Certificate");
+    let secrets = certificates.filter_map(|it| it.value["spec"]["secretName"].as_str());
+    let secrets: BTreeSet<String> = secrets.map(str::to_owned).collect();
+    for object in objects.iter_mut().filter(|_| !secrets.is_empty()) {
+        visit(&mut object.value, &mut |key, value| {
+            let name = match key {
+                "secretName" => Some(value),
+                "secret" | "secretKeyRef" | "secretRef" => value.get_mut("name"),
+                _ => None,
+            };
+            let name = name.filter(|it| it.as_str().is_some_and(|name| secrets.contains(name)));
+            if let Some(name) = name {
+                *name = mark::name(name.as_str().unwrap_or_default()).into();
+            }
+        });
+    }
+}
+
+/// Calls `each` with every entry of every map.
+fn visit(value: &mut Value, each: &mut impl FnMut(&str, &mut Value)) {
+    match value {
+        Value::Array(list) => list.iter_mut().for_each(|item| visit(item, each)),
+        Value::Object(map) => {
+            for (key, value) in map {
+                each(key, value);
+                visit(value, each);
+            }
+        }
+        _ => {}
+    }
+}
+
+/// Marks names that are spelled out as deployed, with the project's name: those in roles, and in the flags and
+/// variables of the manager if a role has them too. The objects need not exist yet: the manager may create them.
+fn mark_granted(objects: &mut [Object], project: &str) {
+    let prefix = format!("{project}-");
+    let mut granted = BTreeSet::new();
+    for object in objects.iter_mut() {
+        let rules = items(&mut object.value, "rules");
+        for value in rules.flat_map(|rule| items(rule, "resourceNames")) {
+            let name = value.as_str().and_then(|name| name.strip_prefix(&prefix));
+            if let Some(name) = name.map(str::to_owned) {
+                *value = mark::name(&name).into();
+                granted.insert(name);
+            }
+        }
+    }
+    let marked = |value: &str| {
+        let name = value.strip_prefix(&prefix)?;
+        granted.contains(name).then(|| mark::name(name))
+    };
+    for object in objects {
+        for container in containers(&mut object.value) {
+            for argument in items(container, "args") {
+                let parts = argument.as_str().and_then(|text| text.split_once('='));
+                let new =
+                    parts.and_then(|(flag, value)| Some(format!("{flag}={}", marked(value)?)));
+                if let Some(new) = new {
+                    *argument = new.into();
+                }
+            }
+            for variable in items(container, "env") {
+                if let Some(name) = variable["value"].as_str().and_then(marked) {
+                    variable["value"] = name.into();
+                }
+            }
+        }
+    }
 }

@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use super::build::Object;
 use super::error::KustomizeError;
-use super::replacement::containers;
+use super::pods::containers;
 use crate::error::quoted;
 use crate::manifests::json::list_of;
 use crate::names::objects;

@@ -5,23 +5,31 @@ use serde_json::Value;
 /// The operator's namespace.
 pub const NAMESPACE: &str = "\u{e000}";
 
-/// Begins and ends the name of an object, and stands for a dot in it, so that kustomize's delimiters do not cut it.
-pub const NAME: [char; 3] = ['\u{e001}', '\u{e002}', '\u{e003}'];
+/// Begins and ends the name of an object.
+pub const NAME: [char; 2] = ['\u{e001}', '\u{e002}'];
 
 /// The name of an object, without the project's prefix.
 pub fn name(name: &str) -> String {
-    let [begin, end, dot] = NAME;
-    format!("{begin}{}{end}", name.replace('.', &dot.to_string()))
+    let [begin, end] = NAME;
+    format!("{begin}{name}{end}")
+}
+
+/// The name that is marked in a text: what is before or after it, such as a suffix, is no part of it.
+pub fn bare(text: &str) -> String {
+    let [begin, end] = NAME;
+    let marked = text.split_once(begin).map_or(text, |(_, rest)| rest);
+    let name = marked.split_once(end).map_or(marked, |(name, _)| name);
+    name.to_owned()
 }
 
 /// Replaces the marks in a value with names that begin with the project's, and with the namespace.
 pub fn spell_out(value: &mut Value, project: &str, namespace: &str) {
     match value {
         Value::String(text) if text.contains(NAMESPACE) || text.contains(NAME[0]) => {
-            let [begin, end, dot] = NAME;
+            let [begin, end] = NAME;
             let mut spelled = text.replace(NAMESPACE, namespace);
             spelled = spelled.replace(begin, &format!("{project}-"));
-            spelled = spelled.replace(end, "").replace(dot, ".");
+            spelled = spelled.replace(end, "");
             *text = spelled;
         }
         Value::Array(list) => list

@@ -1,259 +1,178 @@
-//! Kustomizations that are refused, and how; and what does not matter.
+//! What tests without kubectl read in its place, and how it is read.
 
-use std::fs;
-use std::os::unix::fs::symlink;
+use std::collections::BTreeMap;
+
+use serde_json::{Value, json};
 
 use crate::error::help_of;
-use crate::fuzz::{Files, folder, golden, tree};
+use crate::fuzz::{golden, tree};
+use crate::layout;
+use crate::manifests::json::texts_of;
 use crate::project::Project;
 use crate::tree::Tree;
+use crate::yaml;
 
 use super::*;
 
-const DEFAULT: &str = "config/default/kustomization.yaml";
+/// The ServiceAccount of a Deployment.
+const ACCOUNT: &str = "/spec/template/spec/serviceAccountName";
 
-fn edited(edit: impl Fn(&mut Files)) -> (Project, Files) {
-    let (project, mut files) = golden("manager");
-    edit(&mut files);
-    (project, files)
-}
-
-/// Puts these lines in the place of `- ../rbac` in `config/default`, and adds files.
-fn with(lines: &str, more: &[(&str, &str)]) -> Result<usize, String> {
-    let (project, files) = edited(|files| {
-        let text = files[DEFAULT].replace("- ../rbac\n", lines);
-        files.insert(DEFAULT.to_owned(), text);
-        let more = more
-            .iter()
-            .map(|(path, text)| ((*path).to_owned(), (*text).to_owned()));
-        files.extend(more);
+/// What kubectl would print if there were no patches and no replacements: the objects of the files and
+/// folders that `config/default` lists, and of those that are optional.
+pub fn printed(project: &Project, tree: &Tree) -> String {
+    let read = |path: &str, text: &str| yaml::read(path, text).unwrap_or_default();
+    let root = tree.text(layout::DEFAULT_KUSTOMIZATION).unwrap_or_default();
+    let root = read(layout::DEFAULT_KUSTOMIZATION, root);
+    let listed = root.iter().flat_map(|it| texts_of(it, "resources"));
+    let listed = listed.map(|it| match it.strip_prefix("../") {
+        Some(folder) => format!("{}{folder}", layout::CONFIG),
+        None => format!("{}/{it}", layout::DEFAULT),
     });
-    built(&project, &tree(&files))
-}
-
-fn built(project: &Project, tree: &Tree) -> Result<usize, String> {
-    Build::of(project, tree)
-        .map(|build| build.objects.len())
-        .map_err(|error| {
-            assert!(help_of(&error).is_some(), "{error}");
-            error.to_string()
-        })
-}
-
-#[track_caller]
-fn refused(lines: &str, more: &[(&str, &str)], words: &str) {
-    let error = with(lines, more).expect_err(lines);
-    assert!(error.contains(words), "{lines}: {error}");
-}
-
-#[test]
-fn items_that_are_no_paths_are_refused() {
-    for item in ["", "''", "~", "3", "{a: b}", "[]"] {
-        let words = "`config/default/kustomization.yaml` is not what kustomize expects: `resources` is not a list of paths";
-        refused(&format!("- {item}\n"), &[], words);
-    }
-    let file = ("config/a/kustomization.yaml", "resources: b.yaml\n");
-    refused(
-        "- ../a\n",
-        &[file],
-        "`config/a/kustomization.yaml` is not what",
-    );
-    for text in [
-        "patches: [a]",
-        "images: {a: b}",
-        "labels: [~]",
-        "replacements: [3]",
-    ] {
-        let file = ("config/a/kustomization.yaml", text);
-        refused("- ../a\n", &[file], "`config/a/kustomization.yaml`");
-    }
-    for (item, words) in [
-        ("..", "`config/kustomization.yaml` does not exist"),
-        ("../..", "`../..` is not below the folder of the project"),
-        (
-            "../../../a",
-            "`../../../a` is not below the folder of the project",
-        ),
-        (
-            "https://example.com/a",
-            "has `https://example.com/a`, which kbr does not understand",
-        ),
-        (
-            "/tmp/a.yaml",
-            "has `/tmp/a.yaml`, which kbr does not understand",
-        ),
-        (
-            "../none",
-            "`config/none` does not exist, but `config/default/kustomization.yaml` needs it",
-        ),
-    ] {
-        refused(&format!("- {item}\n"), &[], words);
-    }
-}
-
-#[test]
-fn folders_that_contain_each_other_are_refused() {
-    for item in [".", "./", "../default", "../../config/default"] {
-        let words = format!("`{item}` in `resources` is a folder that contains this file's");
-        refused(&format!("- {item}\n"), &[], &words);
-    }
-    let [a, b, c] = ["a", "b", "c"].map(|name| format!("config/{name}/kustomization.yaml"));
-    let files = [
-        (&*a, "resources: [../b]"),
-        (&*b, "components: [../c]"),
-        (&*c, "resources: [../a]"),
-    ];
-    let words =
-        "`config/c/kustomization.yaml` is not what kustomize expects: `../a` in `resources`";
-    refused("- ../a\n", &files, words);
-    // As kustomize refuses two objects of one name; and nothing takes exponential time.
-    let files = [(&*a, "resources: [../b, ../b]"), (&*b, "resources: []")];
-    refused(
-        "- ../a\n",
-        &files,
-        "`../b` in `resources` is a part of `config/default` already",
-    );
-    refused(
-        "- ../rbac\n- ../rbac\n",
-        &[],
-        "is a part of `config/default` already",
-    );
-    let chain: Vec<(String, String)> = (0..1000)
-        .map(|at| {
-            let text = format!("resources: [../{}]", at + 1);
-            (format!("config/{at}/kustomization.yaml"), text)
-        })
-        .collect();
-    let chain: Vec<(&str, &str)> = chain
-        .iter()
-        .map(|(path, text)| (&**path, &**text))
-        .collect();
-    refused("- ../0\n", &chain, "more than 64 levels deep");
-}
-
-#[test]
-fn what_is_no_file_is_refused() {
-    let broken = ("config/default/broken.yaml", "a: b\n---\nbad: [\n");
-    let words = "`config/default/broken.yaml:4` is not YAML: ";
-    refused("- broken.yaml\n", &[broken], words);
-    let needs = "is a folder, and `config/a/kustomization.yaml` needs a file";
-    for text in [
-        "patches: [{path: ../rbac, target: {kind: Deployment}}]",
-        "configurations: [../rbac]",
-        "replacements: [{path: ../rbac}]",
-        "configMapGenerator: [{name: a, options: {disableNameSuffixHash: true}, files: [../rbac]}]",
-    ] {
-        let file = ("config/a/kustomization.yaml", text);
-        refused("- ../rbac\n- ../a\n", &[file], needs);
-    }
-    for (text, words) in [
-        (
-            "patches: [{path: x.yaml, patch: '[]'}]",
-            "neither a `path` nor a `patch`, or both",
-        ),
-        (
-            "patches: [{target: {kind: Deployment}}]",
-            "neither a `path` nor a `patch`, or both",
-        ),
-        ("patches: [{patch: '[]'}]", "has no `target`"),
-        (
-            "patches: [{patch: '['}]",
-            "an entry of `patches` is not YAML: ",
-        ),
-        (
-            "patches: [{patch: '[{op: replace, path: /metadata, value: a}]', target: {kind: Deployment}}]",
-            "leaves something that is no object",
-        ),
-    ] {
-        let file = ("config/default/a/kustomization.yaml", text);
-        refused("- ../rbac\n- a\n", &[file], words);
-    }
-}
-
-#[test]
-fn links_are_refused() {
-    let (project, files) = golden("manager");
-    let root = folder();
-    for (path, text) in files.iter().filter(|(path, _)| path.starts_with("config/")) {
-        let path = root.path().join(path);
-        fs::create_dir_all(path.parent().expect("a folder")).expect("a folder");
-        fs::write(path, text).expect("written");
-    }
-    let file = root.path().join("config/default/metrics_service.yaml");
-    fs::rename(&file, root.path().join("service.yaml")).expect("renamed");
-    symlink("../../service.yaml", &file).expect("a link");
-    let tree = Tree::load(root.path()).expect("a tree");
-    assert_eq!(
-        built(&project, &tree),
-        Err("`config/default/metrics_service.yaml` is a symbolic link, which kbr does not follow, and \
-             `config/default/kustomization.yaml` needs a file"
-            .to_owned())
-    );
-}
-
-#[test]
-fn windows_line_ends_change_nothing() {
-    for name in ["cronjob", "manager", "namespaced"] {
-        let (project, mut files) = golden(name);
-        let values = |files: &Files| {
-            let tree = tree(files);
-            let build = Build::of(&project, &tree).expect("a golden project");
-            let values = build.objects.into_iter().map(|object| object.value);
-            // The texts of dashboards are those of their files.
-            values
-                .filter(|value| value["kind"] != "ConfigMap")
-                .collect::<Vec<_>>()
-        };
-        let before = values(&files);
-        for (_, text) in files.iter_mut().filter(|(path, _)| path.ends_with(".yaml")) {
-            *text = text.replace('\n', "\r\n");
+    let optional = OPTIONAL
+        .into_iter()
+        .map(|it| it.trim_end_matches('/').to_owned());
+    let listed: Vec<String> = listed.chain(optional).collect();
+    let is_listed = |path: &str| {
+        let mut listed = listed.iter();
+        listed.any(|it| path == it || path.starts_with(&format!("{it}/")))
+    };
+    let mut printed = String::new();
+    for (path, text) in tree
+        .files()
+        .filter(|(path, _)| path.ends_with(".yaml") && is_listed(path))
+    {
+        for mut object in read(path, text) {
+            if !object["metadata"]["name"].is_string() {
+                continue;
+            }
+            let marked = match object["kind"].as_str().unwrap_or_default() {
+                "CustomResourceDefinition" => object["metadata"]["name"].clone(),
+                "Namespace" => mark::NAMESPACE.into(),
+                _ => mark::name(object["metadata"]["name"].as_str().unwrap_or_default()).into(),
+            };
+            object["metadata"]["name"] = marked;
+            let namespace = &object["metadata"]["namespace"];
+            let own = project.project_name.namespace();
+            if namespace == "system" || *namespace == own.as_str() {
+                object["metadata"]["namespace"] = mark::NAMESPACE.into();
+            }
+            for place in ["/roleRef/name", "/subjects/0/name", ACCOUNT] {
+                if let Some(name) = object.pointer_mut(place) {
+                    *name = mark::name(name.as_str().unwrap_or_default()).into();
+                }
+            }
+            let origin = format!("path: ../../{path}\n");
+            object["metadata"]["annotations"]["config.kubernetes.io/origin"] = origin.into();
+            printed += &format!("---\n{}", yaml::write(&object));
         }
-        assert_eq!(values(&files), before);
+    }
+    printed
+}
+
+/// The objects that tests make charts and bundles of.
+pub fn build(project: &Project, tree: &Tree) -> Build {
+    let build = Build::read(project, &printed(project, tree)).expect("objects");
+    let enabled = Root::read(tree).expect("a kustomization").enabled();
+    Build { enabled, ..build }
+}
+
+fn marked(name: &str, more: &str) -> Value {
+    let (_, mut files) = golden(name);
+    files
+        .get_mut(layout::DEFAULT_KUSTOMIZATION)
+        .expect("a kustomization")
+        .push_str(more);
+    let root = Root::read(&tree(&files)).expect("a kustomization");
+    let text = root.marked(&["config/grafana"]);
+    yaml::read("x", &text).expect("YAML").remove(0)
+}
+
+#[test]
+fn marks_stand_for_names_and_for_the_namespace() {
+    let root = marked("manager", "nameSuffix: -x\n");
+    assert_eq!(root["namePrefix"], "\u{e001}");
+    assert_eq!(root["nameSuffix"], "\u{e002}-x");
+    assert_eq!(root["namespace"], "\u{e000}");
+    assert!(
+        texts_of(&root, "resources").any(|it| it == "../grafana"),
+        "{root}"
+    );
+    let root = marked("namespaced", "");
+    assert_eq!(root.get("namespace"), None);
+    let patches = root["patches"].as_array().expect("patches");
+    let mut kinds = patches.iter().map(|it| &it["target"]["kind"]);
+    assert!(kinds.any(|it| it == "Namespace"), "{root}");
+}
+
+#[test]
+fn a_root_that_is_no_mapping_is_refused() {
+    let (_, mut files) = golden("manager");
+    for text in ["- a\n", "", "a\n", "a: 1\n---\nb: 1\n"] {
+        files.insert(layout::DEFAULT_KUSTOMIZATION.to_owned(), text.to_owned());
+        let error = Root::read(&tree(&files)).expect_err(text);
+        assert!(error.to_string().contains("is not one mapping"), "{error}");
+        assert!(help_of(&error).is_some());
     }
 }
 
 #[test]
-fn images_are_changed_in_every_pod() {
-    let jobs = "apiVersion: batch/v1\nkind: CronJob\nmetadata: {name: jobs, namespace: system}\nspec:\n  jobTemplate:\n    \
-                spec: {template: {spec: {containers: [{name: a, image: 'controller:latest'}]}}}\n";
-    let (project, files) = edited(|files| {
-        let manager = "config/manager/manager.yaml".to_owned();
-        let text = files[&manager].replace(
-            "      containers:\n",
-            "      initContainers: [{name: first, image: 'controller:latest'}]\n      containers:\n",
-        );
-        files.insert(manager, text);
-        let images = "images: [{name: controller, newName: r.example.com/a, newTag: v1}]\n";
-        let text = files[DEFAULT].replace("- ../rbac\n", "- ../rbac\n- jobs.yaml\n") + images;
-        files.insert(DEFAULT.to_owned(), text);
-        files.insert("config/default/jobs.yaml".to_owned(), jobs.to_owned());
-    });
+fn objects_know_their_files() {
+    let (project, _) = golden("manager");
+    let object = |origin: &str| {
+        let annotations = json!({ "config.kubernetes.io/origin": origin, "a": "b" });
+        let metadata = json!({ "name": "\u{e001}a\u{e002}-5d9k", "annotations": annotations });
+        let text = json!({ "apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata });
+        let mut build = Build::read(&project, &text.to_string()).map_err(|it| it.to_string())?;
+        let object = build.objects.remove(0);
+        assert_eq!(object.value["metadata"]["annotations"], json!({ "a": "b" }));
+        Ok::<_, String>((object.file, object.name))
+    };
+    let expected = BTreeMap::from([
+        ("path: ../crd/bases/a.yaml\n", "config/crd/bases/a.yaml"),
+        ("path: a.yaml\n", "config/default/a.yaml"),
+        (
+            "configuredIn: ../grafana/kustomization.yaml\n",
+            "config/grafana/a.yaml",
+        ),
+    ]);
+    for (origin, file) in expected {
+        assert_eq!(object(origin), Ok((file.to_owned(), "a".to_owned())));
+    }
+    let text = json!({ "apiVersion": "v1", "kind": "A", "metadata": { "name": "b" } }).to_string();
+    let error = Build::read(&project, &text)
+        .expect_err("no origin")
+        .to_string();
+    assert!(error.contains("the kind `A` with the name `b`"), "{error}");
+}
+
+#[test]
+fn names_that_a_role_spells_out_are_those_of_the_release() {
+    let (project, files) = golden("manager");
     let tree = tree(&files);
-    let build = Build::of(&project, &tree).expect("objects");
-    let text: String = build
-        .objects
-        .iter()
-        .map(|it| it.value.to_string())
-        .collect();
-    assert_eq!(text.matches("r.example.com/a:v1").count(), 3);
-    assert!(!text.contains("controller:latest"));
+    let text = printed(&project, &tree)
+        + "---\napiVersion: rbac.authorization.k8s.io/v1\nkind: Role\nmetadata:\n  name: a\n  annotations: {config.kubernetes.io/origin: 'path: a.yaml'}\n\
+           rules: [{resourceNames: [manager-lock, other-lock]}]\n";
+    let build = Build::read(&project, &text).expect("objects");
+    let role = &build.objects.last().expect("a role").value;
+    assert_eq!(
+        role["rules"][0]["resourceNames"],
+        json!([mark::name("lock"), "other-lock"])
+    );
 }
 
 #[test]
 fn metrics_that_do_not_fit_the_flags_are_reported() {
-    let warnings = |from: &str, to: &str| {
-        let (project, files) = edited(|files| {
-            let patch = "config/default/manager_metrics_patch.yaml".to_owned();
-            assert!(files[&patch].contains(from));
-            let text = files[&patch].replace(from, to);
-            files.insert(patch, text);
-        });
-        let tree = tree(&files);
-        let mut build = Build::of(&project, &tree).expect("objects");
-        metrics(&mut build.objects).expect("a manager").join("\n")
+    let (project, files) = golden("manager");
+    let warnings = |flags: &[&str]| {
+        let mut objects = build(&project, &tree(&files)).objects;
+        let at = manager(&mut objects).expect("a manager");
+        let container = container(&mut objects[at].value).expect("a container");
+        container["args"] = json!(flags);
+        container["ports"] = json!([{ "name": "metrics", "containerPort": 8443 }]);
+        metrics(&mut objects).expect("a manager").join("\n")
     };
-    assert_eq!(warnings("8443", "8443"), "");
-    let none = warnings("=:8443", "=0");
+    assert_eq!(warnings(&["--metrics-bind-address=:8443"]), "");
+    let none = warnings(&["--metrics-bind-address=0"]);
     for file in [
         "default/metrics_service.yaml",
         "network-policy/allow-metrics-traffic.yaml",
@@ -264,14 +183,10 @@ fn metrics_that_do_not_fit_the_flags_are_reported() {
             "{none}"
         );
     }
-    let insecure = warnings(
-        "=:8443",
-        "=:8443\n- op: add\n  path: /spec/template/spec/containers/0/args/-\n  value: --metrics-secure=false",
-    );
-    assert!(
-        insecure.contains("`config/prometheus/monitor.yaml` collects them over HTTPS"),
-        "{insecure}"
-    );
-    let port = warnings("=:8443", "=:8080");
-    assert!(port.contains("its port `metrics` is 8443, and `config/network-policy/allow-metrics-traffic.yaml` allows 8443: write 8080 there"), "{port}");
+    let insecure = warnings(&["--metrics-bind-address=:8443", "--metrics-secure=false"]);
+    let said = "`config/prometheus/monitor.yaml` collects them over HTTPS";
+    assert!(insecure.contains(said), "{insecure}");
+    let port = warnings(&["--metrics-bind-address=:8080"]);
+    let said = "its port `metrics` is 8443, and `config/network-policy/allow-metrics-traffic.yaml` allows 8443: write 8080 there";
+    assert!(port.contains(said), "{port}");
 }

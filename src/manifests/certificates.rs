@@ -1,11 +1,11 @@
 //! The roles of a manager that makes the certificates of its webhooks itself.
 //!
-//! A role has nothing but the names of objects, which kustomize does not prefix there: they are those of the
-//! deployed objects, as in the CRDs.
+//! A role has the names of objects in the manifests: `config/default/name_references.yaml` tells kustomize to prefix
+//! them there.
 
 use serde_json::{Value, json};
 
-use crate::names::objects::{CERTIFICATES_ROLE, CERTIFICATES_SECRET, MANAGER, NAMESPACE, deployed};
+use crate::names::objects::{CERTIFICATES_ROLE, MANAGER, NAMESPACE, WEBHOOK_SERVICE};
 
 use super::generated;
 
@@ -13,11 +13,10 @@ const RBAC: &str = "rbac.authorization.k8s.io";
 
 /// The text of `config/webhook/certificates_role.yaml`, from the webhook configurations and the names of the CRDs that the
 /// API server calls webhooks for; `None` if there are none.
-pub fn roles(project: &str, configurations: &[Value], crds: &[String]) -> Option<String> {
+pub fn roles(configurations: &[Value], crds: &[String]) -> Option<String> {
     if configurations.is_empty() && crds.is_empty() {
         return None;
     }
-    let name = |name: &str| deployed(project, name);
     let rule = |group: &str, resource: &str, names: &[String], verbs: &[&str]| {
         json!({
             "apiGroups": [group], "resourceNames": names, "resources": [resource], "verbs": verbs,
@@ -29,17 +28,15 @@ pub fn roles(project: &str, configurations: &[Value], crds: &[String]) -> Option
         .map(|document| {
             let kind = document["kind"].as_str().unwrap_or_default();
             let resource = format!("{}s", kind.to_lowercase());
-            let names = [name(
-                document["metadata"]["name"].as_str().unwrap_or_default(),
-            )];
-            rule(admission, &resource, &names, &["get", "update"])
+            let name = document["metadata"]["name"].as_str().unwrap_or_default();
+            rule(admission, &resource, &[name.to_owned()], &["get", "update"])
         })
         .collect();
     if !crds.is_empty() {
         let (group, resource) = ("apiextensions.k8s.io", "customresourcedefinitions");
         everywhere.push(rule(group, resource, crds, &["get", "update"]));
     }
-    let secret = [name(CERTIFICATES_SECRET)];
+    let secret = [WEBHOOK_SERVICE.to_owned()];
     let here = vec![
         // Kubernetes knows no names for this verb.
         json!({"apiGroups": [""], "resources": ["secrets"], "verbs": ["create"]}),

@@ -8,7 +8,7 @@ use serde_json::Value;
 /// The operator's own namespace.
 pub const NAMESPACE: &str = "system";
 
-/// The operator's Deployment, and its ServiceAccount.
+/// The operator's Deployment, its ServiceAccount and its Lease.
 pub const MANAGER: &str = "controller-manager";
 
 /// The label of the operator's Deployment, with [`MANAGER`].
@@ -26,16 +26,10 @@ pub fn is_manager(object: &Value) -> bool {
 pub const MANAGER_ROLE: &str = "manager-role";
 pub const MANAGER_BINDING: &str = "manager-rolebinding";
 
-/// The Lease of the operator's managers.
-pub const LEASE: &str = "leader-election";
-
-/// The Service in front of the operator's webhooks.
+/// The Service in front of the operator's webhooks, and the Secret in which the manager keeps certificates of its own.
 pub const WEBHOOK_SERVICE: &str = "webhook-service";
 
-/// The Secret in which the manager keeps certificates of its own.
-pub const CERTIFICATES_SECRET: &str = "webhook-server-cert";
-
-/// The roles for that, whose bindings have the same name.
+/// The roles for certificates of the manager's own, whose bindings have the same name.
 pub const CERTIFICATES_ROLE: &str = "certificates-role";
 
 /// The label of a CRD with a conversion webhook, if the manager makes the certificates.

@@ -116,7 +116,7 @@ pub(super) fn lease_name(text: &str) -> Result<(), NameError> {
     NameError::unless(
         is_subdomain(text),
         format!("`{text}` is not a name of a Lease: it must be a DNS-1123 subdomain"),
-        "type lower-case letters, digits, `-` and `.`, such as `my-operator-leader-election`",
+        "type lower-case letters, digits, `-` and `.`, such as `my-operator.example.com`",
     )
 }
 

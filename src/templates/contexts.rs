@@ -15,10 +15,12 @@ pub struct InitContext {
     pub has_repo: bool,
     /// The minor version of Kubernetes that the project is compiled and tested against.
     pub kubernetes: String,
-    /// Name of the Lease for the leader election of the managers.
+    /// Name of the Lease for the leader election of the managers, in manifests.
     pub lease: String,
     /// Whether the operator watches namespaces, and not the whole cluster.
     pub namespaced: bool,
+    /// Whether the Lease is called like the Deployment.
+    pub own_lease: bool,
     pub repo: String,
     /// Whether the manager makes the certificates of the webhooks itself.
     pub self_managed: bool,

@@ -7,6 +7,7 @@ use miette::Diagnostic;
 use thiserror::Error;
 
 use crate::error::IoError;
+use crate::layout;
 
 #[derive(Debug, Error, Diagnostic)]
 pub enum CargoError {
@@ -39,6 +40,35 @@ pub enum CargoError {
     #[error(transparent)]
     #[diagnostic(transparent)]
     Io(#[from] IoError),
+}
+
+#[derive(Debug, Error, Diagnostic)]
+pub enum KubectlError {
+    #[error("could not start `kubectl`: {source}")]
+    #[diagnostic(code("kubectl-missing"))]
+    #[diagnostic(help(
+        "install kubectl 1.30 or newer, or type `kbr envtest use`, which brings one; KUBECTL can be the path of another"
+    ))]
+    Missing { source: io::Error },
+    #[error("`kubectl kustomize {folder}` failed: {reason}")]
+    #[diagnostic(code("kustomize-failed"), help("{}", correction(.reason)))]
+    Kustomize { folder: String, reason: String },
+    #[error(transparent)]
+    #[diagnostic(transparent)]
+    Io(#[from] IoError),
+}
+
+/// What to do about a failure of kustomize.
+fn correction(reason: &str) -> &'static str {
+    let words = reason.split([' ', '\'', ':', '`']);
+    let mut files = words.filter(|it| it.starts_with(layout::CONFIG) && it.ends_with(".yaml"));
+    match reason.contains("no such file") {
+        true if files.any(|path| !layout::is_recorded(path)) => {
+            "type `kbr manifests` and the same command again; if the file is yours, restore it from version control"
+        }
+        true => "restore the file from version control, or take its line out of the kustomization",
+        false => "correct the file",
+    }
 }
 
 #[derive(Debug, Error, Diagnostic)]

@@ -196,7 +196,7 @@ fn works(deployed: &Deployed<'_>) {
     // A manager leads, with a Lease that it has created, and reconciles.
     eventually("the sample is reconciled", 120, || {
         let sample = cluster.json("get cronjobs.batch.tutorial.kubebuilder.io cronjob-sample");
-        let holder = format!("get lease cronjob-leader-election -n {NAMESPACE}");
+        let holder = format!("get lease cronjob-controller-manager -n {NAMESPACE}");
         let holder = cluster.json(&holder)["spec"]["holderIdentity"].clone();
         let is_done = sample["status"]["observedGeneration"] == sample["metadata"]["generation"];
         (is_done && holder.is_string()).then_some(())

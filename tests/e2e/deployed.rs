@@ -129,7 +129,7 @@ impl<'a> Deployed<'a> {
     /// The pod that leads.
     pub fn leader(&self) -> Option<String> {
         let lease = format!(
-            "get lease {}-leader-election -n {}",
+            "get lease {}-controller-manager -n {}",
             self.name,
             self.namespace()
         );

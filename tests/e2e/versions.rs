@@ -62,7 +62,7 @@ pub fn own_certificates(cluster: &Cluster) {
     eventually("the end of the old managers", 60, || {
         (cluster.kubectl(&pods).lines().count() == 3).then_some(())
     });
-    let secret = format!("secret cronjob-webhook-server-cert -n {namespace}");
+    let secret = format!("secret cronjob-webhook-service -n {namespace}");
     // The first certificate is still a long one.
     cluster.kubectl(&format!("delete {secret}"));
     let content = format!("get {secret} -o jsonpath={{.data.tls\\.crt}}");

@@ -353,7 +353,7 @@ fn the_controller_manager_comes_from_source() {
         run.status()[2..],
         [
             format!("Created {folder}"),
-            "Building kube-controller-manager of Kubernetes 1.37.3 from source: about 5 minutes on \
+            "Building kube-controller-manager of Kubernetes 1.37.3 from source: about 12 minutes on \
              two cores, and 5 GB in DATA/kubebuilder-envtest/WORK until it is done"
                 .to_owned(),
             "Fetching k8s.io/kubernetes@v1.37.3".to_owned(),
@@ -397,7 +397,7 @@ fn a_download_out_of_reach_is_built_from_source() {
         assert_eq!(
             status[2..],
             [
-                "Building etcd, kube-apiserver, kubectl of Kubernetes 1.35.8 from source: about 5 \
+                "Building etcd, kube-apiserver, kubectl of Kubernetes 1.35.8 from source: about 12 \
                  minutes on two cores, and 5 GB in DATA/kubebuilder-envtest/WORK until it is done",
                 "Fetching k8s.io/kubernetes@v1.35.8",
                 "Building etcd v3.6.8 (1 of 3)",

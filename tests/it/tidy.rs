@@ -220,7 +220,7 @@ fn imports_point_down_the_flow() {
         ("apply", &["error", "plan", "project", "rendered", "tree"]),
         ("cli", &["envtest", "error", "guide", "names", "project"]),
         ("completion", &["cli", "envtest", "lock"]),
-        ("toolchain", &["cli", "error", "project"]),
+        ("toolchain", &["cli", "error", "layout", "project"]),
         ("report", &["cli", "error", "layout", "names", "plan"]),
     ];
     for (at, (own, row)) in allowed.iter().enumerate() {

@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 
 use crate::support::goldens::check_out;
 use crate::support::helm::helm;
-use crate::support::{Run, Sandbox, kustomize};
+use crate::support::{KUBERNETES, Run, Sandbox, kustomize};
 
 /// A golden project with its chart.
 pub struct Chart {
@@ -31,6 +31,10 @@ impl Chart {
     pub fn helm(&self, args: &[&str]) -> Run {
         let mut helm = Command::new(helm());
         helm.args(args).current_dir(self.project.path());
+        if ["template", "lint"].contains(&args[0]) {
+            // A Helm that is built from its module does not know the versions of Kubernetes.
+            helm.args(["--kube-version", KUBERNETES]);
+        }
         helm.stdin(Stdio::null());
         // Whatever the user has configured.
         helm.env("HELM_CONFIG_HOME", self.project.path().join("target/helm"));
@@ -135,7 +139,7 @@ fn visit(value: &mut Value, with: &mut dyn FnMut(&mut serde_json::Map<String, Va
 }
 
 /// Asserts that Helm and kustomize build the same objects.
-fn assert_equal(chart: &Chart) {
+pub fn assert_equal(chart: &Chart) {
     let mut rendered = chart.default(&[]);
     for object in &mut rendered {
         without_release(object, chart.name);

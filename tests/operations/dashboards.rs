@@ -85,7 +85,7 @@ fn scrape(folder: &Path) {
             "--leader-elect",
             "--leader-election-namespace=cronjob-system",
         ])
-        .arg("--leader-election-id=cronjob-leader-election")
+        .arg("--leader-election-id=cronjob-controller-manager")
         .current_dir(project.path())
         .env("KUBEBUILDER_ASSETS", assets());
     let mut operator = Running::start(operator, &folder.join("operator"));

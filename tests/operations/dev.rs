@@ -287,7 +287,7 @@ fn plans(dev: &Dev, copied: &Sandbox, config: &Sandbox) {
 /// The operator of the copy takes the Lease from the one that runs, and hands it back.
 fn hands_over(dev: &mut Dev, copied: Sandbox, config: &Sandbox) {
     let holder =
-        "get lease fleet-leader-election -n fleet-system -o jsonpath={.spec.holderIdentity}";
+        "get lease fleet-controller-manager -n fleet-system -o jsonpath={.spec.holderIdentity}";
     // Both projects share cargo's folder, which compares times.
     copied.edit(CONTROLLER, "\"Planned\"", "\"Taken\"");
     copied.edit(TYPES, "An example field", "A field");

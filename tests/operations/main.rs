@@ -11,5 +11,7 @@ mod bundle;
 mod chart;
 mod dashboards;
 mod dev;
+mod histories;
 mod make;
+mod overlays;
 mod soak;

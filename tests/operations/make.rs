@@ -138,6 +138,34 @@ fn the_installer_can_be_applied_with_kubectl_alone() {
     assert_eq!(project.inventory(), before);
 }
 
+/// As `kustomize edit set image controller=…` writes it.
+#[test]
+fn an_image_that_kustomize_sets_is_deployed() {
+    let (project, _alone) = project();
+    let path = project.folder.join("config/manager/kustomization.yaml");
+    let before = fs::read_to_string(&path).expect("a file");
+    let images = "images:\n- name: controller\n  newName: example.com/set\n  newTag: v3\n";
+    fs::write(&path, format!("{before}{images}")).expect("a file");
+
+    let built = project.make("build-installer");
+    let installer = fs::read_to_string(project.folder.join("dist/install.yaml"));
+    let both = project.make(&format!("build-installer IMG={IMAGE}"));
+
+    fs::write(&path, before).expect("a file");
+    built.success();
+    assert!(
+        installer
+            .expect("a file")
+            .contains("image: example.com/set:v3\n")
+    );
+    assert!(!both.status.success());
+    let error = both.stderr;
+    assert!(
+        error.contains("leave out IMG, or remove that image"),
+        "{error}"
+    );
+}
+
 #[test]
 fn run_serves_the_cluster_of_the_kubeconfig_until_it_is_stopped() {
     let (project, _alone) = project();
@@ -273,7 +301,8 @@ fn make_test_rbac_proves_the_roles_and_shows_each_grant() {
     let line = format!("test {PROOF} ... ok\n");
     assert!(proof.stdout.contains(&line), "{}", proof.stdout);
     let batch = "groups=batch.tutorial.kubebuilder.io,resources=";
-    let lease = "groups=coordination.k8s.io,resources=leases,resourceNames=made-leader-election";
+    let leases = "groups=coordination.k8s.io,resources=leases";
+    let lease = format!("{leases},resourceNames=made-controller-manager");
     let grants = [
         (format!("{batch}cronjobs"), "cronjobs", "list"),
         (format!("{batch}cronjobs"), "cronjobs", "watch"),
@@ -282,9 +311,10 @@ fn make_test_rbac_proves_the_roles_and_shows_each_grant() {
             "cronjobs/status",
             "patch",
         ),
-        (lease.to_owned(), "leases", "get"),
-        (lease.to_owned(), "leases", "update"),
-        (lease.to_owned(), "leases", "watch"),
+        (leases.to_owned(), "leases", "create"),
+        (lease.clone(), "leases", "get"),
+        (lease.clone(), "leases", "update"),
+        (lease, "leases", "watch"),
         (
             "groups=authentication.k8s.io,resources=tokenreviews".to_owned(),
             "tokenreviews",

@@ -26,6 +26,7 @@ const SERVERS: &str = r#"
     > etcd.log 2>&1 &
 etcd=$!
 "$0/kube-apiserver" --etcd-servers=http://127.0.0.1:$1 --bind-address=127.0.0.1 --secure-port=$2 \
+    --advertise-address=127.0.0.1 \
     --cert-dir=keys --service-account-key-file=keys/apiserver.key \
     --service-account-signing-key-file=keys/apiserver.key \
     --service-account-issuer=https://kubernetes.default.svc --token-auth-file=tokens.csv \
@@ -119,7 +120,10 @@ impl ApiServer {
         let start = Instant::now();
         while server.kubectl("get --raw /readyz", "").code() != Some(0) {
             let log = server.folder.join("kube-apiserver.log");
-            assert!(start.elapsed() < START_TIMEOUT, "see {}", log.display());
+            let text = fs::read_to_string(&log).unwrap_or_default();
+            let has_ended = text.contains("\"command failed\"");
+            let is_late = start.elapsed() >= START_TIMEOUT;
+            assert!(!has_ended && !is_late, "{}:\n{text}", log.display());
             thread::sleep(Duration::from_millis(200));
         }
         let wait = "wait --for=create --timeout=60s namespace/default";

@@ -63,6 +63,8 @@ impl Cluster {
             format!("--etcd-servers={etcd}"),
             format!("--secure-port={}", cluster.port),
             "--bind-address=127.0.0.1".to_owned(),
+            "--advertise-address=127.0.0.1".to_owned(),
+            "--endpoint-reconciler-type=none".to_owned(),
             format!("--cert-dir={folder}/certs"),
             format!("--token-auth-file={folder}/tokens"),
             "--authorization-mode=AlwaysAllow".to_owned(),

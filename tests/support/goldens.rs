@@ -173,7 +173,7 @@ pub fn check_project(folder: &Path) {
             "half a minute, and three the first time",
         ),
         // With the features of an operator in a cluster; the tests build all binaries with more.
-        ("check", "seconds"),
+        ("check", "seconds, and one minute the first time"),
         (
             "test --workspace --locked --quiet",
             "one to four minutes, and three more the first time",

@@ -202,6 +202,10 @@ impl From<Output> for Run {
 
 /// Runs kbr in `folder`; everything it compiles goes to the tests' shared target directory.
 pub fn kbr(folder: &Path, args: &[&str]) -> Run {
+    if ["chart", "bundle"].iter().any(|it| args.contains(it)) {
+        // They use its kubectl if there is no other.
+        assets();
+    }
     let mut command = Command::new(env!("CARGO_BIN_EXE_kbr"));
     command.args(args).current_dir(folder).stdin(Stdio::null());
     compiles_into(&mut command, &target());
@@ -306,8 +310,13 @@ pub fn assets() -> &'static Path {
 
 /// The objects that kustomize builds from `config/default`.
 pub fn kustomize(project: &Sandbox) -> Vec<Value> {
+    kustomize_in(project, "config/default")
+}
+
+/// The objects that kustomize builds from a folder.
+pub fn kustomize_in(project: &Sandbox, folder: &str) -> Vec<Value> {
     let output = Command::new(assets().join("kubectl"))
-        .args(["kustomize", "config/default"])
+        .args(["kustomize", folder])
         .current_dir(project.path())
         .output()
         .expect("kubectl runs");

@@ -206,7 +206,11 @@ impl Session<'_> {
             for (name, _, seconds) in phases {
                 facts[name] = seconds.into();
             }
-            let parts = phases.map(|(_, text, seconds)| format!("{seconds:.1} s {text}"));
+            let parts = phases
+                .into_iter()
+                .filter(|(_, _, seconds)| *seconds >= 0.05);
+            let parts = parts.map(|(_, text, seconds)| format!("{seconds:.1} s {text}"));
+            let parts: Vec<String> = parts.collect();
             let text = format!(
                 "{seconds:.1} s from the change to the first reconcile: {}",
                 parts.join(", ")

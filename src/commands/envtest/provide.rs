@@ -100,7 +100,7 @@ impl Provider<'_> {
         self.report.status(
             "Building",
             &format!(
-                "{} of Kubernetes {version} from source: about 5 minutes on two cores, and 5 GB in \
+                "{} of Kubernetes {version} from source: about 12 minutes on two cores, and 5 GB in \
                  {} until it is done",
                 names(missing),
                 work.path().display()

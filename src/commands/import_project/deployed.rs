@@ -105,16 +105,16 @@ impl Deployed {
         match first {
             Some((path, id)) => match id.parse() {
                 Ok(lease) => {
-                    project.leader_election_id = lease;
+                    project.leader_election_id = Some(lease);
                     for (other, id) in others {
-                        remaining.add(Step::Lost, format!("`{other}` has another Lease, `{id}`; the new managers use `{}`, that of `{path}`", project.leader_election_id));
+                        remaining.add(Step::Lost, format!("`{other}` has another Lease, `{id}`; the new managers use `{}`, that of `{path}`", project.lease()));
                     }
                 }
-                Err(_) => remaining.add(Step::Lost, format!("the Lease `{id}` of `{path}` has no valid name: the new managers use `{}`", project.leader_election_id)),
+                Err(_) => remaining.add(Step::Lost, format!("the Lease `{id}` of `{path}` has no valid name: the new managers use `{}`", project.lease())),
             },
             None => remaining.add(
                 Step::Lost,
-                format!("no `LeaderElectionID` is a text in the Go code: if the managers in Go elect a leader, write the name of their Lease into `{}` (`LEADER_ELECTION_ID`) instead of `{}`, or stop them before the first deployment", layout::MANAGER, project.leader_election_id),
+                format!("no `LeaderElectionID` is a text in the Go code: if the managers in Go elect a leader, write the name of their Lease into `{}` (`LEADER_ELECTION_ID`) and into `config/rbac/leader_election_role.yaml` instead of `{}`, or stop them before the first deployment", layout::MANAGER, project.lease()),
             ),
         }
     }

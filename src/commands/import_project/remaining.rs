@@ -77,7 +77,7 @@ impl Remaining {
              that only the first has stay in the cluster until you delete them; webhook configurations that nobody serves block requests.\n\
              - [ ] `make deploy IMG=…`: it updates the Deployment `{manager}` in `{namespace}`; the new \
              managers wait until those in Go release the Lease `{}`.\n",
-            project.leader_election_id,
+            project.lease(),
         );
         let mut warnings: Vec<String> = self.items.into_iter().map(|(_, item)| item).collect();
         warnings.push(format!(

@@ -52,8 +52,8 @@ pub fn from_types(
     of_sizes.extend(crd::size::too_large_for_helm(&files));
     // The scaffold of a webhook deploys the file.
     let has_webhooks = project.resources.iter().any(|it| it.webhooks.is_some());
-    let roles = (has_webhooks && !is_injected)
-        .then(|| certificates::roles(project.project_name.as_str(), configurations, &converted));
+    let roles =
+        (has_webhooks && !is_injected).then(|| certificates::roles(configurations, &converted));
     files.extend(
         roles
             .flatten()

@@ -28,9 +28,6 @@ pub fn plan(
     let old = &project.project_name;
     let mut after = project.clone();
     after.project_name = name.clone();
-    if project.leader_election_id == old.lease_name() {
-        after.leader_election_id = name.lease_name();
-    }
     // The module of a group with the same name as the project gets a different name.
     for resource in &after.resources {
         beside::check_beside(&after, resource)?;
@@ -71,7 +68,7 @@ pub fn plan(
 
 /// The texts that refer to the project; its name alone may be any word.
 fn left(name: &ProjectName) -> Vec<String> {
-    let named = [objects::NAMESPACE, objects::MANAGER, objects::LEASE, "api"];
+    let named = [objects::NAMESPACE, objects::MANAGER, "api"];
     let deployed = named.map(|object| objects::deployed(name.as_str(), object));
     let mut names = Vec::from(deployed);
     names.push(format!("app.kubernetes.io/name: {name}"));

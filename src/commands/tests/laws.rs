@@ -371,7 +371,7 @@ fn history(seed: u64) -> ControlFlow<String, usize> {
 fn the_laws_hold_for_random_histories() {
     let mut broken = Vec::new();
     let mut possible = 0;
-    let seeds = random::seeds(200, 1);
+    let seeds = random::seeds(100, 1);
     for seed in seeds {
         match history(seed) {
             ControlFlow::Continue(count) => possible += count,

@@ -48,7 +48,7 @@ pub struct Flags {
     #[arg(long)]
     pub leader_elect: bool,
 
-    /// Name of the Lease. It must exist.
+    /// Name of the Lease, which is created if it does not exist.
     #[arg(long, value_name = "NAME")]
     pub leader_election_id: Option<String>,
 

@@ -13,6 +13,7 @@
 
 mod authority;
 
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 use k8s_openapi::api::admissionregistration::v1::{
@@ -64,6 +65,8 @@ pub(crate) struct Issuer {
     trusted: Option<(Vec<u8>, Instant)>,
     /// The problem that was logged last.
     problem: Option<String>,
+    /// The objects without which webhooks are not called, which did not exist when they were read last.
+    absent: BTreeSet<String>,
     reads: CertificateReads,
 }
 
@@ -160,6 +163,7 @@ impl Issuer {
             served: None,
             trusted: None,
             problem: None,
+            absent: BTreeSet::new(),
             reads: metrics.certificate_reads(),
         }))
     }
@@ -305,7 +309,7 @@ impl Issuer {
     }
 
     /// Puts the CAs wherever they belong.
-    async fn place(&self, client: &Client, content: &Content) -> Result<Placed, String> {
+    async fn place(&mut self, client: &Client, content: &Content) -> Result<Placed, String> {
         let mut placed = Placed {
             is_complete: true,
             is_changed: false,
@@ -326,8 +330,17 @@ impl Issuer {
                 .map_err(|error| failed("read", error))?
             else {
                 placed.is_complete = false;
+                if self.absent.insert(name.clone()) {
+                    let kind = &resource.kind;
+                    tracing::warn!(
+                        kind,
+                        name,
+                        "it does not exist, so the API server cannot call webhooks"
+                    );
+                }
                 continue;
             };
+            self.absent.remove(name);
             if !set_bundle(&mut object.data, &json!(content.bundle())) {
                 continue;
             }

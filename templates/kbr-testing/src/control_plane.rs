@@ -145,6 +145,8 @@ impl ControlPlane {
         let usual = [
             format!("--etcd-servers=http://{LOOPBACK}:{}", self.etcd_port.number),
             format!("--bind-address={LOOPBACK}"),
+            // It would look for the default route, which a machine without a network does not have.
+            format!("--advertise-address={LOOPBACK}"),
             format!("--secure-port={}", self.port.number),
             format!("--tls-cert-file={}", file(keys::CERTIFICATE)),
             format!("--tls-private-key-file={}", file(keys::KEY)),

@@ -15,7 +15,6 @@ use k8s_openapi::api::admissionregistration::v1::{
 };
 use k8s_openapi::api::authentication::v1::{TokenRequest, TokenRequestSpec};
 use k8s_openapi::api::authorization::v1::{ResourceRule, SelfSubjectRulesReview};
-use k8s_openapi::api::coordination::v1::Lease;
 use k8s_openapi::api::core::v1::{Namespace, ServiceAccount};
 use k8s_openapi::api::rbac::v1::{ClusterRole, ClusterRoleBinding, Role, RoleBinding};
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
@@ -94,7 +93,7 @@ impl Manifests {
         let container = manager_container(&self.documents)?;
         let id = arg(container, "--leader-election-id=").unwrap_or_default();
         let elects = arg(container, "--leader-elect").is_some();
-        elects.then(|| expanded(container, id).to_owned())
+        elects.then(|| id.to_owned())
     }
 
     /// Whether the deployed manager serves metrics.
@@ -312,9 +311,11 @@ pub(super) fn args(container: &Value) -> impl Iterator<Item = &str> {
     items(&container["args"]).filter_map(Value::as_str)
 }
 
-/// What follows `start` in the argument of a container that begins with it.
+/// What follows `start` in the argument of a container that begins with it, expanded.
 pub(super) fn arg<'a>(container: &'a Value, start: &str) -> Option<&'a str> {
-    args(container).find_map(|arg| arg.strip_prefix(start))
+    let mut args = args(container);
+    let value = args.find_map(|arg| arg.strip_prefix(start))?;
+    Some(expanded(container, value))
 }
 
 /// The value of `$(VARIABLE)` in an argument of a container, as Kubernetes expands it; any other text as it is.
@@ -346,7 +347,6 @@ fn manager_account(document: &Value) -> Option<Account> {
 pub(super) fn in_order(documents: &[Value]) -> impl Iterator<Item = (ApiResource, &Value)> {
     let kinds = [
         ApiResource::erase::<Namespace>(&()),
-        ApiResource::erase::<Lease>(&()),
         ApiResource::erase::<CustomResourceDefinition>(&()),
         ApiResource::erase::<ServiceAccount>(&()),
         ApiResource::erase::<ClusterRole>(&()),

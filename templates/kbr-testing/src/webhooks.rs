@@ -135,7 +135,6 @@ impl Manifests {
     fn check_own(&self, manager: &Value, document: &Value, service: &str) -> Result<(), String> {
         const PATCH: &str = "See config/default/manager_webhook_patch.yaml";
         let own = arg(manager, "--webhook-service=").unwrap_or_default();
-        let own = expanded(manager, own);
         if own != service {
             return Err(format!(
                 "calls the Service `{service}`, but the manager makes its certificate for `{own}`.\n\
@@ -151,8 +150,12 @@ impl Manifests {
             // The manager knows what it converts.
             _ => None,
         };
+        let is_named = |flag| {
+            let mut values = args(manager).filter_map(|word| word.strip_prefix(flag));
+            values.any(|value| expanded(manager, value) == name)
+        };
         if let Some(flag) = flag
-            && !args(manager).any(|word| word.strip_prefix(flag) == Some(name))
+            && !is_named(flag)
         {
             return Err(format!(
                 "needs the CA of the manager, which has no `{flag}{name}`.\n{PATCH}"

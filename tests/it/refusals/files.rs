@@ -61,10 +61,10 @@ error: `.clippy.toml` already exists with different content
        `api/src/bin/crdgen.rs` would be generated, but the existing file was not written by kbr
        `api/src/lib.rs` already exists with different content
        `config/default/kustomization.yaml` already exists with different content
-       `config/default/leader_election_replacements.yaml` already exists with different content
        `config/default/manager_metrics_patch.yaml` already exists with different content
        `config/default/metrics_replacements.yaml` already exists with different content
        `config/default/metrics_service.yaml` already exists with different content
+       `config/default/name_references.yaml` already exists with different content
        `config/grafana/kustomization.yaml` already exists with different content
        `config/grafana/objects.json` already exists with different content
        `config/grafana/operator.json` already exists with different content
@@ -83,7 +83,6 @@ error: `.clippy.toml` already exists with different content
        `config/prometheus/monitor.yaml` already exists with different content
        `config/prometheus/rules.yaml` already exists with different content
        `config/rbac/kustomization.yaml` already exists with different content
-       `config/rbac/leader_election_lease.yaml` already exists with different content
        `config/rbac/leader_election_role.yaml` already exists with different content
        `config/rbac/leader_election_role_binding.yaml` already exists with different content
        `config/rbac/metrics_auth_role.yaml` already exists with different content
@@ -152,6 +151,7 @@ error: `.clippy.toml` already exists with different content
        `third_party/kbr-runtime/src/guide/testing.md` already exists with different content
        `third_party/kbr-runtime/src/guide/webhooks.md` already exists with different content
        `third_party/kbr-runtime/src/handle.rs` already exists with different content
+       `third_party/kbr-runtime/src/handle/answer.rs` already exists with different content
        `third_party/kbr-runtime/src/handle/applied.rs` already exists with different content
        `third_party/kbr-runtime/src/handle/apply.rs` already exists with different content
        `third_party/kbr-runtime/src/handle/declared.rs` already exists with different content

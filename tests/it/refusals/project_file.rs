@@ -200,11 +200,10 @@ fn a_project_file_with_wrong_keys_or_values() {
         ),
     );
     refuse(
-        "\nleaderElectionId: ",
-        "\nleaderElectionId: A_",
-        "`A_sandbox-leader-election` is not a name of a Lease: it must be a DNS-1123 subdomain; \
-         type `a-sandbox-leader-election` \
-         at line 3 column 1",
+        "\nlicense: ",
+        "\nleaderElectionId: A_\nlicense: ",
+        "`A_` is not a name of a Lease: it must be a DNS-1123 subdomain; \
+         type lower-case letters, digits, `-` and `.`, such as `my-operator.example.com` at line 3 column 1",
     );
     refuse(
         "\ndomain: example.com",

@@ -634,7 +634,7 @@ error: `config/default/kustomization.yaml` has no line `# +kbr:scaffold:default-
  help: in `config/default/kustomization.yaml`, put this line back where `- ../webhook` belongs: `# +kbr:scaffold:default-resources`
 
 $ kbr create webhook --kind Foo --defaulting
-error: `config/default/kustomization.yaml` has the line `# +kbr:scaffold:default-resources` more than once: lines 17, 25
+error: `config/default/kustomization.yaml` has the line `# +kbr:scaffold:default-resources` more than once: lines 17, 26
  help: in `config/default/kustomization.yaml`, keep only one of these lines: `# +kbr:scaffold:default-resources`
 
 $ kbr create webhook --kind Foo --defaulting
@@ -642,7 +642,7 @@ error: `config/default/kustomization.yaml` has no line `# +kbr:scaffold:default-
  help: in `config/default/kustomization.yaml`, put this line back where `- {path: manager_webhook_patch.yaml, target: {kind: Deployment, name: controller-manager}}` belongs: `# +kbr:scaffold:default-patches`
 
 $ kbr create webhook --kind Foo --defaulting
-error: `config/default/kustomization.yaml` has the line `# +kbr:scaffold:default-patches` more than once: lines 20, 25
+error: `config/default/kustomization.yaml` has the line `# +kbr:scaffold:default-patches` more than once: lines 22, 26
  help: in `config/default/kustomization.yaml`, keep only one of these lines: `# +kbr:scaffold:default-patches`
 
 $ kbr create webhook --kind Foo --defaulting
@@ -650,7 +650,7 @@ error: `config/default/kustomization.yaml` has no line `# +kbr:scaffold:default-
  help: in `config/default/kustomization.yaml`, put this line back where `- path: webhook_replacements.yaml` belongs: `# +kbr:scaffold:default-replacements`
 
 $ kbr create webhook --kind Foo --defaulting
-error: `config/default/kustomization.yaml` has the line `# +kbr:scaffold:default-replacements` more than once: lines 24, 25
+error: `config/default/kustomization.yaml` has the line `# +kbr:scaffold:default-replacements` more than once: lines 25, 26
  help: in `config/default/kustomization.yaml`, keep only one of these lines: `# +kbr:scaffold:default-replacements`
 
 $ kbr create webhook --kind Foo --version v1 --programmatic-validation

@@ -288,7 +288,7 @@ fn a_project_without_manifests_says_what_to_type() {
         &project,
         "bundle",
         &[
-            "`config/webhook/manifests.yaml` does not exist",
+            "config/webhook/manifests.yaml: no such file",
             "type `kbr manifests`",
         ],
     );

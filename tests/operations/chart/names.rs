@@ -59,8 +59,8 @@ fn assert_complete(objects: &[Value]) {
             }
             "Certificate" => has("Issuer", &spec["issuerRef"]["name"]),
             "Role" if object["rules"][0]["resources"][0] == "leases" => {
-                let lease = &object["rules"][0]["resourceNames"][0];
-                has("Lease", lease);
+                let lease = &object["rules"][1]["resourceNames"][0];
+                has("Deployment", lease);
                 let variable = format!(r#""name":"LEADER_ELECTION_ID","value":{lease}"#);
                 assert!(texts.contains(&variable), "{variable}");
             }

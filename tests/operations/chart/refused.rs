@@ -1,8 +1,10 @@
 //! What a chart, or `kbr chart`, does not accept.
 
+use std::process::Command;
+
 use super::Chart;
 use crate::support::goldens::check_out;
-use crate::support::{Sandbox, assert_same};
+use crate::support::{Run, Sandbox, assert_same};
 
 #[test]
 fn values_of_wrong_types_and_unknown_values_are_refused() {
@@ -52,151 +54,104 @@ fn project() -> Sandbox {
     project
 }
 
+const DEFAULT: &str = "config/default/kustomization.yaml";
+const BUDGET: &str = "config/manager/pod_disruption_budget.yaml";
+
+/// Edits of `config/`, and what is said about each.
 #[test]
-fn a_part_of_kustomize_that_kbr_does_not_know_is_refused() {
-    const DEFAULT: &str = "config/default/kustomization.yaml";
-    for (line, what) in [
+fn what_kubectl_refuses_is_refused_with_its_words() {
+    let edits: [(&str, &str, &[&str]); 8] = [
+        (BUDGET, "a: [\n", &["pod_disruption_budget.yaml", "line 1"]),
+        (BUDGET, "- a\n", &["pod_disruption_budget.yaml"]),
+        (BUDGET, "kind: A\n", &["pod_disruption_budget.yaml"]),
         (
-            "configMapGenerator: [{name: a, literals: [b=c]}]",
-            "configMapGenerator.literals",
+            "config/rbac/kustomization.yaml",
+            "resources: [.]\n",
+            &["config/rbac"],
         ),
         (
-            "configMapGenerator: [{name: a, files: [kustomization.yaml]}]",
-            "configMapGenerator without disableNameSuffixHash",
+            "config/rbac/kustomization.yaml",
+            "resources: ['']\n",
+            &["empty"],
         ),
         (
-            "configMapGenerator: [{name: a, options: {immutable: true}}]",
-            "configMapGenerator.options.immutable",
+            "config/rbac/kustomization.yaml",
+            "resources: [../default]\n",
+            &["cycle"],
         ),
-        ("nameSuffix: -x", "nameSuffix"),
         (
-            "patches: [{patch: '{kind: Deployment}', target: {kind: Deployment}}]",
-            "a strategic merge patch",
+            "config/rbac/kustomization.yaml",
+            "resources: [../../../../x]\n",
+            &["x"],
         ),
-    ] {
+        (
+            "config/default/manager_metrics_patch.yaml",
+            "- op: add\n  path: /spec/template/spec/containers/7/ports/-\n  value: a\n",
+            &["containers/7"],
+        ),
+    ];
+    for (path, text, words) in edits {
         let project = project();
-        let text = project.read(DEFAULT);
-        let text = match line.starts_with("patches") {
-            true => text.replace(
-                "patches:\n",
-                "patches:\n- {patch: '{kind: Deployment}', target: {kind: Deployment}}\n",
-            ),
-            false => format!("{text}{line}\n"),
-        };
-        project.write(DEFAULT, &text);
-        refuse(&project, &[DEFAULT, &format!("`{what}`"), "JSON 6902"]);
+        project.write(path, text);
+        refuse(&project, words);
+        refuse(
+            &project,
+            &["`kubectl kustomize config/default` failed: ", " help: "],
+        );
     }
-    let project = project();
-    project.edit(
-        DEFAULT,
-        "- pairs:\n",
-        "- includeSelectors: true\n  pairs:\n",
-    );
-    refuse(&project, &["`labels.includeSelectors`"]);
-    for (from, to, what) in [
-        (
-            "{kind: Deployment, name: controller-manager}",
-            "{kind: Deployment, name: .*}",
-            "`name: \".*\"`",
-        ),
-        (
-            "{kind: Deployment, name: controller-manager}",
-            "{kind: Deployment, uid: a}",
-            "`uid: \"a\"`",
-        ),
-    ] {
-        let project = self::project();
-        project.edit(DEFAULT, from, to);
-        refuse(&project, &[what]);
-    }
-    let project = self::project();
-    let replacements = "config/default/leader_election_replacements.yaml";
-    project.edit(
-        replacements,
-        "    - metadata.name\n",
-        "    - metadata.name\n    options:\n      create: true\n",
-    );
-    refuse(&project, &[replacements, "`create`"]);
 }
 
 #[test]
-fn a_broken_config_is_refused() {
-    let missing = project();
-    missing.remove("config/manager/pod_disruption_budget.yaml");
-    refuse(
-        &missing,
-        &[
-            "`config/manager/pod_disruption_budget.yaml` does not exist",
-            "restore the file",
-        ],
-    );
-
-    let no_dashboard = project();
-    no_dashboard.remove("config/grafana/operator.json");
-    refuse(
-        &no_dashboard,
-        &[
-            "`config/grafana/operator.json` does not exist, but `config/grafana/kustomization.yaml` needs it",
-            "restore the file",
-        ],
-    );
-
-    let no_yaml = project();
-    no_yaml.write("config/manager/pod_disruption_budget.yaml", "a: [\n");
-    refuse(
-        &no_yaml,
-        &["`config/manager/pod_disruption_budget.yaml:2` is not YAML"],
-    );
-
-    for text in [
-        "- a\n",
-        "kind: A\n",
-        "kind: A\nmetadata: {labels: [a]}\n",
-        "metadata: {}\nspec: a\n",
+fn a_missing_file_is_named_with_what_brings_it_back() {
+    for (path, help) in [
+        (BUDGET, "restore the file from version control"),
+        (
+            "config/grafana/operator.json",
+            "restore the file from version control",
+        ),
+        ("config/rbac/role.yaml", "type `kbr manifests`"),
     ] {
-        let no_object = project();
-        no_object.write("config/manager/pod_disruption_budget.yaml", text);
-        refuse(
-            &no_object,
-            &["pod_disruption_budget.yaml", "no object of Kubernetes"],
-        );
+        let project = project();
+        project.remove(path);
+        refuse(&project, &[path, help]);
     }
+    let project = project();
+    project.remove(DEFAULT);
+    refuse(&project, &[DEFAULT, "does not exist", "restore the file"]);
+}
 
-    let no_operation = project();
-    no_operation.edit(
-        "config/default/manager_metrics_patch.yaml",
-        "containers/0/ports",
-        "containers/7/ports",
-    );
-    refuse(
-        &no_operation,
-        &["manager_metrics_patch.yaml", "nothing is there"],
-    );
-
-    let no_manager = project();
-    no_manager.edit(
+#[test]
+fn a_config_without_the_operator_is_refused() {
+    let project = project();
+    project.edit(
         "config/manager/manager.yaml",
         "- name: manager\n",
         "- name: other\n",
     );
-    no_manager.edit(
-        "config/default/leader_election_replacements.yaml",
-        "[name=manager]",
-        "[name=other]",
-    );
     refuse(
-        &no_manager,
+        &project,
         &["has 0 Deployments with the label `control-plane: controller-manager`"],
     );
-    no_manager.edit(
-        "config/default/leader_election_replacements.yaml",
-        "[name=other]",
-        "[name=third]",
-    );
-    refuse(
-        &no_manager,
-        &["leader_election_replacements.yaml", "no object has"],
-    );
+}
+
+#[test]
+fn without_kubectl_the_error_says_what_to_install() {
+    let project = project();
+    let before = project.tree();
+    let mut command = Command::new(env!("CARGO_BIN_EXE_kbr"));
+    command.arg("chart").current_dir(project.path());
+    command.env("KUBECTL", "/nowhere/kubectl");
+    let run: Run = command.output().expect("kbr runs").into();
+    let error = run.failure().stderr;
+    for words in [
+        "could not start `kubectl`",
+        "1.30",
+        "kbr envtest use",
+        "KUBECTL",
+    ] {
+        assert!(error.contains(words), "{words}: {error}");
+    }
+    assert_same(&before, &project.tree());
 }
 
 #[test]

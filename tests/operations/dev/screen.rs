@@ -264,7 +264,7 @@ fn keys_pause_an_object_and_run_the_tests_of_what_has_changed() {
     });
 
     kbr.press("t");
-    kbr.shows("no controller, webhook or test has changed");
+    kbr.shows("no controller, webhook, policy or test");
     let tests = "tests/it/captain_controller.rs";
     let text = kbr.project.read(tests);
     let more = format!("{text}\n#[test]\nfn it_is_new() {{}}\n");

@@ -2,7 +2,7 @@
 
 use super::start::{EXTERNAL, GIVEN};
 use super::{Edit, How, Step, World};
-use crate::commands::typed::named;
+use crate::commands::target::named;
 use crate::fuzz::random::Random;
 use crate::layout;
 use crate::project::{Admission, Project, Resource};

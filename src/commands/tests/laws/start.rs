@@ -4,11 +4,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::{LazyLock, Mutex, PoisonError};
 
-use crate::cli::{Cli, Command, Import};
+use crate::cli::{Cli, Command, Import, Known};
 use crate::commands::external::tests::CRDS;
 use crate::commands::run::resolve;
 use crate::commands::tests::Bench;
-use crate::commands::{given, import_project};
+use crate::commands::{crd_files, import_project};
 use crate::import::go;
 use crate::layout;
 use crate::scaffold;
@@ -68,12 +68,12 @@ fn imported(prefix: &str) -> (Bench, BTreeSet<String>) {
     assert!(kustomization.contains(PREFIX));
     *kustomization = kustomization.replace(PREFIX, &format!("namePrefix: {prefix}\n"));
     let bases = layout::CRD_BASES.trim_end_matches('/').to_owned();
-    let documents = given::crds(folder, &[bases]);
+    let documents = crd_files::crds(folder, &[bases], &[]);
     let words = ["kbr", "import", "project", "go"].map(std::ffi::OsString::from);
     let Ok(Cli {
         command: Command::Import(Import::Project(args)),
         ..
-    }) = Cli::of(&words, &[])
+    }) = Cli::of(&words, &Known::default())
     else {
         panic!("a line that can be parsed");
     };

@@ -66,7 +66,7 @@ pub(super) struct Candidate {
 /// How an attempt failed.
 #[derive(Debug, thiserror::Error)]
 enum Failure {
-    #[error("it does not exist: install it with `config/rbac`")]
+    #[error("it does not exist")]
     Missing,
     #[error("{0}")]
     Other(String),
@@ -134,7 +134,13 @@ impl Candidate {
                     let holder = self.record.holder().unwrap_or("a previous holder");
                     (Some(expires), format!("`{holder}` has the Lease"))
                 }
-                Err(Failure::Missing) if self.create().await => continue,
+                Err(Failure::Missing) => match self.create().await {
+                    Ok(()) => continue,
+                    Err(why) => (
+                        None,
+                        format!("it does not exist, and could not be created: {why}"),
+                    ),
+                },
                 Err(failure) => (None, failure.to_string()),
             };
             if logged != why {
@@ -333,22 +339,27 @@ impl Candidate {
         Ok(Standing::Held(sent))
     }
 
-    /// Creates the Lease, which nobody holds then; returns whether it exists now. Only a role of an operator that was
-    /// installed without the Lease allows it.
-    async fn create(&self) -> bool {
-        let mut lease = Lease::default();
-        lease.metadata.name = Some(self.settings.name.clone());
-        let (api, params) = (self.api(), PostParams::default());
-        let created = timeout(self.settings.attempt(), api.create(&params, &lease)).await;
-        match created {
+    /// Creates the Lease, which nobody holds then.
+    async fn create(&self) -> Result<(), String> {
+        let limit = self.settings.attempt();
+        let (api, params, lease) = (self.api(), PostParams::default(), self.empty());
+        match timeout(limit, api.create(&params, &lease)).await {
             Ok(Ok(_)) => {
                 tracing::info!(lease = self.settings.lease(), "the Lease is created");
-                true
+                Ok(())
             }
             // By another candidate.
-            Ok(Err(kube::Error::Api(status))) => status.is_already_exists(),
-            Ok(Err(_)) | Err(_) => false,
+            Ok(Err(kube::Error::Api(status))) if status.is_already_exists() => Ok(()),
+            Ok(Err(error)) => Err(chain(&error)),
+            Err(_) => Err(format!("no answer within {limit:?}")),
         }
+    }
+
+    /// A Lease that nobody holds.
+    fn empty(&self) -> Lease {
+        let mut lease = Lease::default();
+        lease.metadata.name = Some(self.settings.name.clone());
+        lease
     }
 
     /// Reads the Lease, if that is needed.
@@ -378,31 +389,42 @@ impl Candidate {
 
     /// What prevents this process from ever leading. Whether the API server answers at all shows later.
     async fn obstacle(&self) -> Option<String> {
-        let api = self.api();
-        let mut lease = Lease::default();
-        lease.metadata.name = Some(self.settings.name.clone());
+        let (api, lease) = (self.api(), self.empty());
         let dry_run = PostParams {
             dry_run: true,
             ..PostParams::default()
         };
         let (params, limit) = (self.watch_params(), self.settings.attempt());
-        let (get, update, watch) = tokio::join!(
+        let (get, create, mut update, watch) = tokio::join!(
             refusal(limit, api.get(&self.settings.name)),
+            refusal(limit, api.create(&dry_run, &lease)),
             refusal(limit, api.replace(&self.settings.name, &dry_run, &lease)),
             refusal(limit, api.watch(&params, "0")),
         );
+        let is_missing = get.as_ref().is_some_and(Status::is_not_found);
+        // An update of a Lease that does not exist creates it, so it needs both permissions.
+        if is_missing && create.as_ref().is_some_and(Status::is_forbidden) {
+            update = None;
+        }
+        let create = create.filter(|_| is_missing);
         let is_no_namespace = |status: &Status| {
             let details = status.details.as_ref();
             status.is_not_found() && details.is_some_and(|details| details.kind == "namespaces")
         };
-        if update.as_ref().is_some_and(is_no_namespace) {
+        if create.as_ref().is_some_and(is_no_namespace) {
             return Some(format!(
                 "the namespace `{}` does not exist: give that of the Lease with \
                  `--leader-election-namespace`",
                 self.settings.namespace
             ));
         }
-        let answers = [("get", get), ("update", update), ("watch", watch)].into_iter();
+        let answers = [
+            ("get", get),
+            ("create", create),
+            ("update", update),
+            ("watch", watch),
+        ];
+        let answers = answers.into_iter();
         let denied =
             answers.filter(|(_, refusal)| refusal.as_ref().is_some_and(Status::is_forbidden));
         let denied: Vec<_> = denied.map(|(verb, _)| verb).collect();

@@ -22,7 +22,7 @@ const SAMPLES: &str = "config/samples";
 const ATTEMPTS: usize = 20;
 
 /// Kinds that are not deleted when they leave `config/default`, because objects would be deleted with them.
-const KEPT: [&str; 3] = ["CustomResourceDefinition", "Lease", "Namespace"];
+const KEPT: [&str; 2] = ["CustomResourceDefinition", "Namespace"];
 
 impl TestEnv {
     /// Applies `config/default` where it differs from `old`, and returns it; `None` if it cannot be read, which is told.

@@ -30,7 +30,7 @@ fn deployed(kind: &str) -> Value {
 }
 
 #[tokio::test]
-async fn one_of_two_managers_leads_with_the_lease_in_the_manifests() {
+async fn one_of_two_managers_leads_with_a_lease_that_is_called_like_their_deployment() {
     let deployment = deployed("Deployment");
     assert_eq!(deployment["spec"]["replicas"], 2);
     let labels = &deployment["spec"]["selector"];
@@ -38,17 +38,15 @@ async fn one_of_two_managers_leads_with_the_lease_in_the_manifests() {
     let spread = &deployment["spec"]["template"]["spec"]["topologySpreadConstraints"][0];
     assert_eq!(spread["labelSelector"], *labels);
 
-    let lease = deployed("Lease");
-    let text = |value: &Value| value.as_str().unwrap().to_owned();
-    let namespace = text(&lease["metadata"]["namespace"]);
-    let leases = Api::<Lease>::namespaced(env().admin(), &namespace);
-    let name = text(&lease["metadata"]["name"]);
-    assert_eq!(name, "cronjob-leader-election");
+    let text = |key: &str| deployment["metadata"][key].as_str().unwrap();
+    let (namespace, name) = (text("namespace"), text("name"));
+    let leases = Api::<Lease>::namespaced(env().admin(), namespace);
+    assert_eq!(name, "cronjob-controller-manager");
     let is_held = |lease: Option<&Lease>| {
         let spec = lease.and_then(|lease| lease.spec.as_ref());
         spec.is_some_and(|spec| spec.holder_identity.is_some())
     };
-    env().wait_for(&leases, &name, is_held).await;
+    env().wait_for(&leases, name, is_held).await;
 }
 
 #[test]

@@ -356,7 +356,7 @@ async fn a_leader_that_cannot_reach_the_api_server_ends_before_its_lease_expires
 }
 
 #[tokio::test]
-async fn a_deleted_lease_is_waited_for() {
+async fn a_lease_that_nobody_may_create_is_waited_for() {
     let place = Place::new(&ALL).await;
     let mut first = place.start();
     first.logged("leading");
@@ -370,8 +370,12 @@ async fn a_deleted_lease_is_waited_for() {
     let failed = first.find("the manager failed").unwrap();
     let error = failed["error"].as_str().unwrap();
     assert!(error.ends_with(": it was deleted"), "{error}");
-    let why = "it does not exist: install it with `config/rbac`";
-    second.logged_with("waiting to lead", |line| line["why"] == why);
+    let why = "it does not exist, and could not be created: ";
+    second.logged_with("waiting to lead", |line| {
+        line["why"]
+            .as_str()
+            .is_some_and(|it| it.starts_with(why) && it.contains("cannot create"))
+    });
     assert_eq!(second.find("leading"), None);
 
     place.create_lease().await;
@@ -384,9 +388,9 @@ async fn a_deleted_lease_is_waited_for() {
         .unwrap();
 }
 
-/// OLM installs no Leases.
+/// Argo CD and OLM install no Leases.
 #[tokio::test]
-async fn a_missing_lease_is_created_if_the_role_allows_it() {
+async fn a_missing_lease_is_created() {
     let place = Place::without_lease(&ALL, &["create"]).await;
     let mut first = place.start();
     first.logged("the Lease is created");
@@ -416,6 +420,19 @@ async fn a_missing_permission_is_reported() {
         place.namespace
     );
     assert_eq!(failed["error"], expected);
+}
+
+/// An update of an object that does not exist creates it: the API server's answer names the other permission.
+#[tokio::test]
+async fn a_missing_permission_to_create_the_lease_is_reported() {
+    let place = Place::without_lease(&ALL, &[]).await;
+
+    let mut operator = place.start();
+
+    assert_eq!(operator.ended().code(), Some(1));
+    let failed = operator.find("the manager failed").unwrap();
+    let error = failed["error"].as_str().unwrap();
+    assert!(error.ends_with("`coordination.k8s.io`: create"), "{error}");
 }
 
 #[tokio::test]

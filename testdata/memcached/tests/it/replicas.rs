@@ -13,8 +13,8 @@ use kube::api::PostParams;
 
 use crate::builder;
 
-/// The Lease that `config/rbac` installs, and its namespace.
-const LEASE: [&str; 2] = ["memcached-leader-election", "memcached-system"];
+/// The Lease that `config/rbac` allows, and its namespace.
+const LEASE: [&str; 2] = ["memcached-controller-manager", "memcached-system"];
 
 /// The program in a separate process, with the flags of the Deployment that matter here.
 struct Replica(Child);
