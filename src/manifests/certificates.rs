@@ -38,7 +38,7 @@ pub fn roles(configurations: &[Value], crds: &[String]) -> Option<String> {
     }
     let secret = [WEBHOOK_SERVICE.to_owned()];
     let here = vec![
-        // Kubernetes knows no names for this verb.
+        // Permission to create cannot be limited to a name.
         json!({"apiGroups": [""], "resources": ["secrets"], "verbs": ["create"]}),
         rule("", "secrets", &secret, &["get", "update"]),
     ];
