@@ -5,8 +5,8 @@
 //! value that is valid under the one is valid under the other, so nothing is lost. They may differ in
 //!
 //! - descriptions, which many generators leave out;
-//! - fields that a later Kubernetes added to the type, which the CRD may lack: [`later`] has all of them since 1.16, the
-//!   first with this version of CRDs;
+//! - fields that a later Kubernetes added to the type, which the CRD may lack: [`later()`] has all of them since 1.16,
+//!   the first with this version of CRDs;
 //! - a default that Kubernetes sets wherever the type is used, and that controller-gen has not written;
 //! - `metadata` of a template, of which generators write all, some or no fields;
 //! - `x-kubernetes-map-type: atomic` of a struct that inlines such a struct, which only controller-gen writes;
@@ -37,7 +37,7 @@ use crate::manifests::schema::kubernetes_schemas;
 
 const QUANTITY: &str = "resource::Quantity";
 
-/// The title of a field that is in [`later`], while the schemas are made.
+/// The title of a field that is in [`later()`], while the schemas are made.
 const IS_LATER: &str = "later";
 
 /// A type with fewer fields, with those below it, is recognised only if a description is Kubernetes' too, or if it merges
