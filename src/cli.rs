@@ -255,8 +255,8 @@ pub struct InitArgs {
     #[arg(long)]
     pub namespaced: bool,
 
-    /// Who makes the certificates of the webhooks
-    #[arg(long, value_name = "WHO", default_value = "self-managed")]
+    /// Who issues the certificates of the webhooks
+    #[arg(long, value_name = "ISSUER", default_value = "self-managed")]
     pub certificates: Certificates,
 }
 
@@ -310,8 +310,8 @@ pub struct EditArgs {
     #[arg(long, value_name = "NAME", conflicts_with = "multigroup")]
     pub project_name: Option<ProjectName>,
 
-    /// Who makes the certificates of the webhooks
-    #[arg(long, value_name = "WHO", conflicts_with_all = ["multigroup", "project_name"])]
+    /// Who issues the certificates of the webhooks
+    #[arg(long, value_name = "ISSUER", conflicts_with_all = ["multigroup", "project_name"])]
     pub certificates: Option<Certificates>,
 }
 

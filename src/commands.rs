@@ -219,7 +219,7 @@ fn manifests(args: &ManifestsArgs, color: Color, run: &Run) -> Result<()> {
     let compared = against::compare(&old, &wanted.changes, &foreign, &tree)?;
     wanted.warnings.extend(compared.warnings);
     let safe = against::lines(&compared.safe);
-    let back = against::lines(&compared.back);
+    let rollback = against::lines(&compared.rollback);
     let shown = |all: &[String], changes| match run.is_verbose {
         true => all.to_vec(),
         false => against::brief(changes),
@@ -227,7 +227,7 @@ fn manifests(args: &ManifestsArgs, color: Color, run: &Run) -> Result<()> {
     if run.is_verbose || args.against.is_none() {
         run.report.safe(&safe, &shown(&safe, &compared.safe));
     }
-    run.report.back(&back, &shown(&back, &compared.back));
+    run.report.rollback(&rollback, &shown(&rollback, &compared.rollback));
     let drift = run.end(&tree, wanted).err();
     Error::all(drift.into_iter().chain(compared.broken))
 }

@@ -34,7 +34,7 @@ impl IoError {
 fn help(source: &io::Error) -> &'static str {
     match source.kind() {
         io::ErrorKind::StorageFull => {
-            "free some space on that disk, and type the same command again"
+            "free some space on that disk, and run the command again"
         }
         _ => "",
     }

@@ -83,7 +83,7 @@ pub struct MovedDeclaration {
 pub enum MoveError {
     #[error("the modules cannot be moved: `{from}` cannot become `{to}`, because `{taken}` exists")]
     #[diagnostic(code("move-taken"))]
-    #[diagnostic(help("move it out of the way, and type the same command again"))]
+    #[diagnostic(help("move it out of the way, and run the command again"))]
     Taken {
         from: String,
         to: String,
@@ -92,12 +92,12 @@ pub enum MoveError {
     #[error("the modules cannot be moved: the module `{module}` of `{root}` has no file")]
     #[diagnostic(code("move-missing"))]
     #[diagnostic(help(
-        "add the file, or remove the line that declares it, and type the same command again"
+        "add the file, or remove the line that declares it, and run the command again"
     ))]
     Missing { root: String, module: String },
     #[error("the modules cannot be moved: `{path}` has code that kbr did not write")]
     #[diagnostic(code("move-edited"))]
-    #[diagnostic(help("move that code to another file, and type the same command again"))]
+    #[diagnostic(help("move that code to another file, and run the command again"))]
     Edited { path: String },
 }
 

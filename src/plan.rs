@@ -109,7 +109,7 @@ impl Plan {
             let may_force = tree.entry(PROJECT_FILE).is_some();
             let help = match may_force && conflicts.iter().all(is_other_content) {
                 true => "move it out of the way, or add `--force` to overwrite it",
-                false => "move it out of the way, and type the same command again",
+                false => "move it out of the way, and run the command again",
             };
             errors.insert(0, PlanError::Conflicts { conflicts, help });
         }

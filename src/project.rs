@@ -51,7 +51,7 @@ pub enum License {
     None,
 }
 
-/// Who makes the certificates of the webhooks.
+/// Who issues the certificates of the webhooks.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, clap::ValueEnum)]
 #[serde(rename_all = "kebab-case")]
 pub enum Certificates {

@@ -174,11 +174,11 @@ impl Report {
         }
     }
 
-    /// Prints what would break on the way back to earlier CRDs: all for programs, and these lines for people.
-    pub fn back(&self, all: &[String], lines: &[String]) {
+    /// Prints what would break on a rollback to earlier CRDs: all for programs, and these lines for people.
+    pub fn rollback(&self, all: &[String], lines: &[String]) {
         match &self.document {
-            Some(document) => document.borrow_mut().back = all.to_vec(),
-            None => lines.iter().for_each(|change| self.note("Back", change)),
+            Some(document) => document.borrow_mut().rollback = all.to_vec(),
+            None => lines.iter().for_each(|change| self.note("Rollback", change)),
         }
     }
 

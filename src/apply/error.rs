@@ -9,7 +9,7 @@ use crate::error::{IoError, quoted};
 pub enum ApplyError {
     #[error("`{path}` changed while kbr was at work")]
     #[diagnostic(code("changed-meanwhile"))]
-    #[diagnostic(help("nothing was written; type the same command again"))]
+    #[diagnostic(help("nothing was written; run the command again"))]
     ChangedMeanwhile { path: String },
     #[error("a `kbr {command}` was interrupted, and is not finished yet")]
     #[diagnostic(code("half-done"))]
@@ -34,7 +34,7 @@ pub enum ApplyError {
     #[error("{error}; undoing it failed too: {undo}")]
     #[diagnostic(code("undo"))]
     #[diagnostic(help(
-        "fix that, and type the same command again: it first finishes what is half done"
+        "fix the cause and run the command again: it completes the interrupted work first"
     ))]
     Undo { error: Box<Self>, undo: Box<Self> },
     #[error(transparent)]

@@ -19,7 +19,7 @@ pub enum BundleError {
     #[diagnostic(code("bundle-version"))]
     #[diagnostic(help("{}, or type `kbr bundle --version VERSION`", .source.remedy))]
     Version { path: String, source: NameError },
-    #[error("the bundle already has the version `{version}`, and something else")]
+    #[error("a bundle for version `{version}` exists, and its contents differ")]
     #[diagnostic(code("bundle-version-exists"))]
     #[diagnostic(help(
         "type the next version after `--version`, or, if nobody has installed this one, `kbr bundle` without it"

@@ -11,7 +11,7 @@ use crate::project::License;
 pub enum Import {
     /// Make Rust types from CRDs, with all of their versions and constraints
     Crd(ImportCrdArgs),
-    /// Make a new project from one of kubebuilder or operator-sdk in Go; its logic remains to be translated
+    /// Create a project from a Go project made with kubebuilder or operator-sdk (you port the reconcile logic)
     Project(ImportProjectArgs),
 }
 
@@ -29,7 +29,7 @@ pub struct ImportCrdArgs {
     #[arg(long, value_name = "GROUP=NAME")]
     pub group_module: Vec<TypedModule>,
 
-    /// Write the types of a kind again that the project already has
+    /// Regenerate the types of kinds that the project already has
     #[arg(long)]
     pub force: bool,
 }

@@ -32,8 +32,8 @@ pub use explained::{Foreign, foreign};
 pub struct Compared {
     pub broken: Option<Error>,
     pub safe: Vec<CrdChange>,
-    /// What would break something on the way back to the earlier ones; only for CRDs in files.
-    pub back: Vec<CrdChange>,
+    /// What would break on a rollback to the earlier ones; only for CRDs in files.
+    pub rollback: Vec<CrdChange>,
     pub warnings: Vec<String>,
 }
 
@@ -108,20 +108,20 @@ fn with_files(
     crds.retain(|crd| given.iter().any(|it| name(it) == name(crd)));
     let allowed = allowed(tree.text(layout::ALLOWED_BREAKS))?;
     let forth = compat::compare(&given, &crds);
-    let back = compat::compare(&crds, &given);
+    let rollback = compat::compare(&crds, &given);
     // What breaks forth is reported as that.
     let is_broken = |it: &CrdChange| {
         let mut forth = forth.iter();
         forth.any(|other| other.is_break && place(other) == place(it))
     };
-    let back = back.into_iter();
-    let back = back.filter(|it| it.is_break && !is_broken(it));
+    let rollback = rollback.into_iter();
+    let rollback = rollback.filter(|it| it.is_break && !is_broken(it));
     let (of_given, of_own) = (Fields::of(&given), Fields::of(&crds));
     let (mut told, mut explained) = (Vec::new(), Vec::new());
-    for it in back {
-        match explained::back(&it, &of_own, foreign) {
+    for it in rollback {
+        match explained::rollback(&it, &of_own, foreign) {
             Some(why) => explained.push(CrdChange {
-                reason: format!("on the way back, {}; {why}", it.reason),
+                reason: format!("on rollback, {}; {why}", it.reason),
                 ..it
             }),
             None => told.push(it),
@@ -140,7 +140,7 @@ fn with_files(
         .collect();
     let (mut compared, _) = sorted(forth, &allowed);
     compared.safe.extend(explained);
-    compared.back = told;
+    compared.rollback = told;
     compared.warnings.extend(found.notes.iter().cloned());
     if !missing.is_empty() {
         let names: Vec<&str> = missing.iter().map(|it| it.name()).collect();
@@ -209,7 +209,7 @@ fn sorted(
     let compared = Compared {
         broken: (!broken.is_empty()).then(|| AgainstError::Breaks(broken).into()),
         safe,
-        back: Vec::new(),
+        rollback: Vec::new(),
         warnings: Vec::new(),
     };
     (compared, used)

@@ -68,7 +68,7 @@ pub fn plan(
     for kind in go.without_crd(|_| true) {
         remaining.add(
             Step::Lost,
-            format!("PROJECT lists `{kind}`, which has no CRD: if it is no type of a file, type `make manifests` in the project in Go, and import it again"),
+            format!("PROJECT lists `{kind}`, but there is no CRD for it. Unless it only describes a configuration file, run `make manifests` in the Go project and import again"),
         );
     }
     for warning in import.warnings {

@@ -16,7 +16,7 @@ const MAINTAINERS: &str = "the maintainers of the index";
 
 #[derive(Debug, Error, Diagnostic)]
 pub enum EnvtestError {
-    #[error("there is no folder for the binaries: the user has no home folder")]
+    #[error("cannot find a data directory: HOME is not set")]
     #[diagnostic(code("envtest-no-home"))]
     #[diagnostic(help("set HOME, or XDG_DATA_HOME to a folder"))]
     NoHome,
@@ -50,7 +50,7 @@ pub enum EnvtestError {
     Status { url: String, status: u16 },
     #[error("the download of `{url}` was interrupted: {source}")]
     #[diagnostic(code("envtest-broke-off"))]
-    #[diagnostic(help("type the same command again, or {SOURCE}"))]
+    #[diagnostic(help("run the command again, or {SOURCE}"))]
     BrokeOff { url: String, source: io::Error },
     #[error("`{url}` is not an index of envtest releases: {reason}")]
     #[diagnostic(code("envtest-index"))]
@@ -78,7 +78,7 @@ pub enum EnvtestError {
     #[error("`{url}` has the SHA-512 checksum\n{actual}, but the index says\n{expected}")]
     #[diagnostic(code("envtest-checksum"))]
     #[diagnostic(help(
-        "type the same command again; if it fails again, report it to {MAINTAINERS}, or {SOURCE}"
+        "run the command again; if it fails again, report it to {MAINTAINERS}, or {SOURCE}"
     ))]
     Checksum {
         url: String,

@@ -20,7 +20,7 @@ pub enum PlanError {
     },
     #[error("`{path}` does not exist, but `{}` belongs in it", .fragment.trim())]
     #[diagnostic(code("file-missing"))]
-    #[diagnostic(help("restore the file from version control, and type the same command again"))]
+    #[diagnostic(help("restore the file from version control, and run the command again"))]
     FileMissing { path: String, fragment: String },
     #[error(transparent)]
     #[diagnostic(transparent)]

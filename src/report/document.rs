@@ -25,7 +25,7 @@ pub struct JsonReport {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub safe: Vec<String>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub back: Vec<String>,
+    pub rollback: Vec<String>,
     pub next: Vec<String>,
     pub errors: Vec<Problem>,
 }

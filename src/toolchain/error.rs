@@ -19,7 +19,7 @@ pub enum CargoError {
     Missing { source: io::Error },
     #[error("`cargo run --bin crdgen` failed: see cargo's messages above")]
     #[diagnostic(code("cargo-failed"))]
-    #[diagnostic(help("fix the errors above, and type the same command again"))]
+    #[diagnostic(help("fix the errors above, and run the command again"))]
     Failed,
     #[error("`cargo run --bin crdgen` was killed by a signal")]
     #[diagnostic(code("crdgen-crashed"))]

@@ -256,13 +256,13 @@ fn crds_in_files_are_compared_in_both_directions() {
         str![[r#"
         Safe `things.example.com` v1 `size`: `maximum` was 10 and is 11
         Safe `things.example.com` v1 `more`: the field is new
-        Back `things.example.com` v1 `more`: the field is removed, and its values are lost
-        Back `things.example.com` v1 `size`: `maximum` was 11 and is 10: values beyond it are refused
+    Rollback `things.example.com` v1 `more`: the field is removed, and its values are lost
+    Rollback `things.example.com` v1 `size`: `maximum` was 11 and is 10: values beyond it are refused
 
 "#]],
     );
     let report = Report::of(&sandbox.kbr(&format!("{FILES} --output json")).success());
-    assert_eq!([report.safe.len(), report.back.len()], [2, 2]);
+    assert_eq!([report.safe.len(), report.rollback.len()], [2, 2]);
 
     sandbox.edit(
         CRD,
@@ -284,10 +284,10 @@ fn crds_in_files_are_compared_in_both_directions() {
         assert!(stderr.contains(&alone), "{stderr}");
     }
     let report = Report::of(&sandbox.kbr(&format!("{FILES} --output json")).success());
-    assert_eq!([report.safe.len(), report.back.len()], [3, 3]);
+    assert_eq!([report.safe.len(), report.rollback.len()], [3, 3]);
     sandbox.edit(CRD, "          less:\n            type: string\n", "");
 
-    // A break is not told again as the way back.
+    // A break is not repeated as a rollback.
     sandbox.edit(CRD, "enum: [a, b]", "enum: [b, c]");
     let refused = sandbox.kbr(FILES).refused_with(1);
     said(
@@ -296,8 +296,8 @@ fn crds_in_files_are_compared_in_both_directions() {
         Safe `things.example.com` v1 `size`: `maximum` was 10 and is 11
         Safe `things.example.com` v1 `more`: the field is new
         Safe `things.example.com` v1 `words`: the value "c" is new
-        Back `things.example.com` v1 `more`: the field is removed, and its values are lost
-        Back `things.example.com` v1 `size`: `maximum` was 11 and is 10: values beyond it are refused
+    Rollback `things.example.com` v1 `more`: the field is removed, and its values are lost
+    Rollback `things.example.com` v1 `size`: `maximum` was 11 and is 10: values beyond it are refused
 error: `things.example.com` v1 `words`: the value "a" is refused
  help: if this is intended, add its line to `config/crd/allowed-breaks.yaml`, with the reason in place of WHY:
        'things.example.com v1 words value-removed "a"': WHY
@@ -335,7 +335,7 @@ fn only_crds_that_both_have_are_compared() {
     refused(
         &sandbox,
         FILES,
-        "error: no CRD in these files is of this project, which has `things.example.com`\n \
+        "error: none of these CRDs belongs to this project, which has `things.example.com`\n \
          help: name files with CRDs of the same names after `--against-crds`\n",
     );
     sandbox.write("given/things.yaml", &given(TEXT));

@@ -117,7 +117,7 @@ fn refused_edits_change_nothing() {
     };
     refused(
         "edit",
-        "error: nothing to do: no option says what to change\n help: type `kbr edit --multigroup`, `kbr edit --project-name NAME` or `kbr edit --certificates WHO`\n",
+        "error: nothing to do: no option says what to change\n help: type `kbr edit --multigroup`, `kbr edit --project-name NAME` or `kbr edit --certificates ISSUER`\n",
     );
     sandbox.kbr("edit --multigroup").success();
     sandbox.edit(
@@ -128,7 +128,7 @@ fn refused_edits_change_nothing() {
     refused(
         "edit --multigroup=false",
         "error: the modules cannot be moved: `src/webhook/core.rs` has code that kbr did not write\n \
-         help: move that code to another file, and type the same command again\n",
+         help: move that code to another file, and run the command again\n",
     );
     sandbox
         .kbr("create api --group ship --kind Frigate")

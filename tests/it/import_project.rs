@@ -117,7 +117,7 @@ fn the_checklist_says_what_remains() {
 ## Controllers
 
 - [ ] Translate `DeploymentReconciler.Reconcile` (internal/controller/apps/deployment_controller.go:13) into `src/controller/apps/deployment_controller.rs`
-- [ ] Translate `CaptainReconciler.Reconcile` (internal/controller/crew/captain_controller.go:26) into `src/controller/crew/captain_controller.rs`; it hears of others by `Owns(&corev1.Pod{})`; its other methods are `salute` (line 30)
+- [ ] Translate `CaptainReconciler.Reconcile` (internal/controller/crew/captain_controller.go:26) into `src/controller/crew/captain_controller.rs`; it is triggered by other objects through `Owns(&corev1.Pod{})`; its other methods are `salute` (line 30)
 - [ ] Translate `CaptainBackupReconciler.Reconcile` (internal/controller/crew/captain_controller.go:41) into `src/controller/crew/captain_backup_controller.rs`
 - [ ] Translate `SailorReconciler.Reconcile` (internal/controller/crew/sailor_controller.go:14) into `src/controller/crew/sailor_controller.rs`
 - [ ] Translate `FrigateReconciler.Reconcile` (internal/controller/ship/frigate_controller.go:14) into `src/controller/ship/frigate_controller.rs`
@@ -243,7 +243,7 @@ error: `go` is a project with the layout `go.kubebuilder.io/v2`, and kbr imports
  help: migrate it to `go.kubebuilder.io/v4` first, as the kubebuilder book explains under "Migrations"; or begin with `kbr import crd` for its CRDs
 
 # a kbr project
-error: `go` is a project of kbr already
+error: `go` is already a kbr project
  help: name the folder of a project in Go
 
 # no YAML
@@ -259,8 +259,8 @@ error: `go` is not a project of kubebuilder or operator-sdk: it has no PROJECT f
  help: name the folder that contains PROJECT
 
 # files that are not Go
-error: pkg/broken.go:3: not Go: `{` is never closed
-       pkg/text.go:3: not Go: a string has no end
+error: pkg/broken.go:3: not valid Go: `{` is never closed
+       pkg/text.go:3: not valid Go: a string has no end
  help: repair the file: Go cannot compile it either
 
 

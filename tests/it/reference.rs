@@ -156,7 +156,7 @@ fn a_file_of_the_users_stays() {
     for line in ["docs", "docs --check", "docs --dry-run"] {
         let text = format!(
             "{COMPILING}error: `api/README.md` would be generated, but the existing file was not written by kbr\n \
-             help: move it out of the way, and type the same command again\n"
+             help: move it out of the way, and run the command again\n"
         );
         project.kbr(line).refused(1, text);
     }

@@ -96,7 +96,7 @@ fn refused_renames_change_nothing() {
     );
     refused(
         "--group crew --kind Captain --to Captain",
-        "error: `Captain` is already its name\n help: type another name after `--to`\n",
+        "error: the name is already `Captain`\n help: type another name after `--to`\n",
     );
     refused(
         "--group crew --kind Captain --to Boat --plural captains",
@@ -194,7 +194,7 @@ fn an_invalid_version_or_group_changes_nothing() {
     );
     refused(
         "version --group crew --version v1 --to v1",
-        "error: `v1` is already its name\n help: type another name after `--to`\n",
+        "error: the name is already `v1`\n help: type another name after `--to`\n",
     );
     refused(
         "group --group ship --to fleet",

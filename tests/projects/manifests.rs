@@ -240,7 +240,7 @@ fn types_that_do_not_compile_or_that_a_server_would_refuse_are_refused() {
         broken.stderr.ends_with(
             "error: `cargo run --bin crdgen` failed: see cargo's messages above
  \
-             help: fix the errors above, and type the same command again
+             help: fix the errors above, and run the command again
 "
         ),
         "{}",

@@ -19,7 +19,7 @@ pub enum AgainstError {
     #[diagnostic(code("against-allowed-unreadable"))]
     #[diagnostic(help("each line is `'BREAK': REASON`, with the break as this command prints it"))]
     AllowedUnreadable { reason: String },
-    #[error("no CRD in these files is of this project{}", has(.own))]
+    #[error("none of these CRDs belongs to this project{}", has(.own))]
     #[diagnostic(code("against-none-in-common"))]
     #[diagnostic(help("name files with CRDs of the same names after `--against-crds`"))]
     NoneInCommon { own: Vec<String> },

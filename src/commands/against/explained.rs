@@ -144,8 +144,8 @@ pub fn forth(
     }
 }
 
-/// Why a break on the way back cannot be avoided.
-pub fn back(change: &CrdChange, own: &Fields<'_>, foreign: &Foreign) -> Option<&'static str> {
+/// Why a break on a rollback cannot be avoided.
+pub fn rollback(change: &CrdChange, own: &Fields<'_>, foreign: &Foreign) -> Option<&'static str> {
     let place = place_in(change, foreign);
     match change.what.as_str() {
         "field-removed" | "required" | "default" if place == Some(Place::Below) => {

@@ -65,7 +65,7 @@ pub enum WebhookError {
     #[diagnostic(help("omit `--conversion` and `--spoke`"))]
     CoreConversion { gvk: Gvk },
     #[error(
-        "`{gvk}` cannot have a webhook: the cluster itself could not work while the operator is down"
+        "`{gvk}` cannot have a webhook: an unavailable operator would block the cluster itself"
     )]
     #[diagnostic(code("webhook-controllers-alone"))]
     #[diagnostic(help("type `{create}` to add a controller, which sees every change of it"))]

@@ -27,7 +27,7 @@ pub enum DeleteError {
     #[diagnostic(code("delete-stored-version"))]
     #[diagnostic(help(
         "in PROJECT, move `storage: true` from `{version}` to another version, such as `{other}`, and type \
-         `kbr manifests`, which says how the objects are migrated; after that, type the same command again"
+         `kbr manifests`, which says how the objects are migrated; after that, run the command again"
     ))]
     StoredVersion {
         gvk: String,

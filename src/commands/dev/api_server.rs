@@ -98,7 +98,7 @@ impl Session<'_> {
         let messages = helper.messages.join("\n");
         if helper.ready.is_none() {
             let text = format!(
-                "the API server did not start; it is tried again after a change\n{messages}"
+                "the API server did not start; kbr will retry after the next change\n{messages}"
             );
             return self.fail("api-server-failed", &text);
         }

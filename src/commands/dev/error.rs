@@ -22,7 +22,7 @@ pub enum DevError {
          `fs.inotify.max_user_instances` with sysctl"
     ))]
     Watch { source: WatchError },
-    #[error("there are no binaries of an API server: {reason}")]
+    #[error("the API server binaries are not installed: {reason}")]
     #[diagnostic(code("dev-no-binaries"))]
     #[diagnostic(help("type `kbr envtest use`"))]
     NoBinaries { reason: String },
@@ -50,7 +50,7 @@ pub enum DevError {
         "kubectl must be on PATH, or set KUBECTL to its path, such as one in the folder that `kbr envtest path` prints"
     ))]
     Kubectl { reason: String },
-    #[error("your folder for configuration files is not known")]
+    #[error("cannot determine your configuration directory")]
     #[diagnostic(code("dev-no-config-folder"))]
     #[diagnostic(help("set HOME, or XDG_CONFIG_HOME to a folder"))]
     NoConfigFolder,
@@ -68,7 +68,7 @@ pub enum DevError {
     NoLease,
     #[error("the operator could not be built: see cargo's messages above")]
     #[diagnostic(code("dev-not-built"))]
-    #[diagnostic(help("fix the errors above, and type the same command again"))]
+    #[diagnostic(help("fix the errors above, and run the command again"))]
     NotBuilt,
     #[error(
         "the operator has no flag `--plan`: it was built without the feature `plan`, or with an earlier kbr-runtime"

@@ -137,7 +137,7 @@ impl<'a> Session<'a> {
             match self.report.has_screen() {
                 true => "the files of the project; a first build takes minutes",
                 false => {
-                    "the files of the project; q and Enter stops, r and Enter rebuilds, t and Enter tests\n\
+                    "the files of the project; press q, r or t, then Enter, to stop, rebuild or test\n\
                      A first build takes minutes"
                 }
             },

@@ -25,7 +25,7 @@ impl Session<'_> {
             _ if self.report.has_screen() => {}
             _ => {
                 let keys =
-                    "q stops, r rebuilds, t runs the tests of what has changed; each with Enter";
+                    "press q to stop, r to rebuild, or t to run the tests of what has changed, then Enter";
                 self.tell(Happening::new("help", Level::Note, "Keys").text(keys));
             }
         }

@@ -8,7 +8,7 @@ pub enum EditError {
     #[error("nothing to do: no option says what to change")]
     #[diagnostic(code("nothing-to-edit"))]
     #[diagnostic(help(
-        "type `kbr edit --multigroup`, `kbr edit --project-name NAME` or `kbr edit --certificates WHO`"
+        "type `kbr edit --multigroup`, `kbr edit --project-name NAME` or `kbr edit --certificates ISSUER`"
     ))]
     Nothing,
     #[error("the project has several API groups, `{}` and `{}`", .groups[0], .groups[1])]

@@ -72,7 +72,7 @@ pub enum ExternalError {
         versions: Vec<String>,
     },
     #[error(
-        "`{module}` needs {package} {theirs}, and the project has {ours}: its types implement other traits"
+        "`{module}` needs {package} {theirs}, but the project uses {ours}, so its types would not implement this project's traits"
     )]
     #[diagnostic(code("external-other-kube"))]
     #[diagnostic(help(

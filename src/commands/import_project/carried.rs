@@ -168,7 +168,7 @@ impl Markers {
                 match listed.any(|it| groups.contains(&it.qualified_group())) {
                     true => "its type belongs to another operator: see below",
                     false => {
-                        "it is for no type of the new project, or for one that has such a webhook already: add it by hand"
+                        "no type of the new project matches, or the type already has this webhook: add it by hand"
                     }
                 },
             );
@@ -176,7 +176,7 @@ impl Markers {
         };
         if resource.core_type().is_some_and(|core| !core.has_webhooks) {
             lose(
-                "kbr adds no webhook to that type: the cluster itself could not work while the operator is down",
+                "kbr adds no webhook to that type: an unavailable operator would block the cluster itself",
             );
             return;
         }

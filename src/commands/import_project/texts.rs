@@ -142,7 +142,7 @@ fn translate(reconciler: &Reconciler<'_, '_>, path: &str) -> String {
     );
     if !reconciler.calls.is_empty() {
         text += &format!(
-            "; it hears of others by `{}`",
+            "; it is triggered by other objects through `{}`",
             reconciler.calls.join("`, `")
         );
     }

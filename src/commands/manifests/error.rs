@@ -33,7 +33,7 @@ pub enum ManifestsError {
     #[diagnostic(help(
         "restore `{version}` from version control, in PROJECT and in the code, move `storage: true` to \
          another version, and type `kbr manifests`; if no cluster has such objects, remove `{crd}` instead, \
-         and type the same command again"
+         and run the command again"
     ))]
     StoredVersionGone {
         kind: Kind,
@@ -46,7 +46,7 @@ pub enum ManifestsError {
     #[diagnostic(code("hub-not-stored"))]
     #[diagnostic(help(
         "move the line `storage: true` in PROJECT to `{hub}`, or type `{command}` to make `{stored}` the hub; \
-         then type the same command again"
+         then run the command again"
     ))]
     HubNotStored {
         kind: Kind,

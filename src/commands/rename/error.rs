@@ -18,7 +18,7 @@ pub enum RenameError {
     #[error("`{name}` is not defined in this project, so it cannot be renamed")]
     #[diagnostic(code("rename-not-own"), help("{}", known(existing)))]
     NotOwn { name: String, existing: Vec<String> },
-    #[error("`{name}` is already its name")]
+    #[error("the name is already `{name}`")]
     #[diagnostic(code("rename-same-name"), help("type another name after `--to`"))]
     SameName { name: String },
     #[error("`{name}` is already in PROJECT")]
@@ -44,7 +44,7 @@ pub enum RenameError {
 
 fn known(existing: &[String]) -> String {
     match existing {
-        [] => "PROJECT has no kinds of its own: there is nothing to rename".to_owned(),
+        [] => "this project defines no kinds to rename".to_owned(),
         existing => format!("PROJECT has {}", quoted(existing)),
     }
 }

@@ -11,7 +11,7 @@ pub enum GoError {
     #[diagnostic(code("import-no-project"))]
     #[diagnostic(help("name the folder that contains PROJECT"))]
     NoProject { dir: String },
-    #[error("`{dir}` is a project of kbr already")]
+    #[error("`{dir}` is already a kbr project")]
     #[diagnostic(code("import-is-kbr"))]
     #[diagnostic(help("name the folder of a project in Go"))]
     IsKbr { dir: String },
@@ -29,7 +29,7 @@ pub enum GoError {
         what: String,
         help: &'static str,
     },
-    #[error("{path}:{line}: not Go: {message}")]
+    #[error("{path}:{line}: not valid Go: {message}")]
     #[diagnostic(code("import-not-go"))]
     #[diagnostic(help("repair the file: Go cannot compile it either"))]
     NotGo {

@@ -98,7 +98,7 @@ failed() {
 		echo >&2 "  $kubectl -n $namespace get endpointslices,networkpolicies"
 		;;
 	esac
-	echo >&2 "Then type the same command again; DEPLOY_TIMEOUT=10m waits longer. 'make undeploy' deletes what was applied."
+	echo >&2 "Then run the command again; DEPLOY_TIMEOUT=10m waits longer. 'make undeploy' deletes what was applied."
 	exit 1
 }
 

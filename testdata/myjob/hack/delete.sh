@@ -44,7 +44,7 @@ if [ -n "$resources" ]; then
 error: these objects still exist (kind, namespace, name, finalizers):
 $left
 Nothing else has been deleted. A finalizer must be removed by the program that added it: for those of the
-manager, check that it is running and what it logs, then type the same command again.
+manager, check that it is running and what it logs, then run the command again.
 To skip the cleanup that a finalizer waits for, remove the finalizer from the object yourself:
   $kubectl patch RESOURCE NAME --namespace=NAMESPACE --type=merge --patch='{"metadata":{"finalizers":null}}'
 where RESOURCE is one of $resources

@@ -42,7 +42,7 @@ fn a_wrong_checksum() {
         "",
         &format!(
             "error: `URL/archive` has the SHA-512 checksum\n       {right}, but the index says\n       \
-             {wrong}\n help: type the same command again; if it fails again, report it to the \
+             {wrong}\n help: run the command again; if it fails again, report it to the \
              maintainers of the index, or {SOURCE}\n"
         ),
     );
@@ -153,7 +153,7 @@ fn a_truncated_archive() {
         "",
         &format!(
             "error: the download of `URL/archive` was interrupted: Peer disconnected\n \
-             help: type the same command again, or {SOURCE}\n"
+             help: run the command again, or {SOURCE}\n"
         ),
     );
 }

@@ -114,7 +114,7 @@ fn a_kind_of_a_file_is_left_out() {
 
     let list = sandbox.read("new/IMPORT.md");
     assert!(
-        list.contains("PROJECT lists `config.example.com/v1 Settings`, which has no CRD"),
+        list.contains("PROJECT lists `config.example.com/v1 Settings`, but there is no CRD for it"),
         "{list}"
     );
     let mut all = resources(&sandbox).into_iter();

@@ -54,7 +54,7 @@ fn a_version_that_is_still_needed() {
 $ kbr delete api --kind Foo
 error: `example.com/v1alpha1 Foo` is the stored version, and the kind has other versions
        `example.com/v1alpha1 Foo` has webhooks
- help: in PROJECT, move `storage: true` from `v1alpha1` to another version, such as `v1`, and type `kbr manifests`, which says how the objects are migrated; after that, type the same command again
+ help: in PROJECT, move `storage: true` from `v1alpha1` to another version, such as `v1`, and type `kbr manifests`, which says how the objects are migrated; after that, run the command again
  help: type `kbr delete webhook --version v1alpha1 --kind Foo --programmatic-validation --conversion` first
 
 $ kbr delete api --kind Foo --version v1
@@ -141,6 +141,6 @@ fn a_file_that_is_a_link() {
     told(str![[r#"
 $ kbr delete controller --kind Foo
 error: `src/controller/foo_controller.rs` is a symbolic link, which may lead out of the project
- help: move it out of the way, and type the same command again
+ help: move it out of the way, and run the command again
 "#]]);
 }

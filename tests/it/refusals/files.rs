@@ -22,7 +22,7 @@ fn init_over_other_files() {
 $ kbr init --domain example.com --project-name sandbox
 error: `Makefile` already exists with different content
        `src/main.rs` already exists with different content
- help: move it out of the way, and type the same command again
+ help: move it out of the way, and run the command again
 "#]]);
 }
 
@@ -302,7 +302,7 @@ error: `.clippy.toml` already exists with different content
        `third_party/kbr-testing/src/values/numbers.rs` already exists with different content
        `third_party/kbr-testing/src/values/texts.rs` already exists with different content
        `third_party/kbr-testing/src/webhooks.rs` already exists with different content
- help: move it out of the way, and type the same command again
+ help: move it out of the way, and run the command again
 "#]]);
 }
 
@@ -376,11 +376,11 @@ $ kbr create api --kind Foo
 error: `api/src/bin/crdgen.rs` would be generated, but the existing file was not written by kbr
        `api/src/v1alpha1/foo_types.rs` already exists with different content
        `src/controller/foo_controller.rs` already exists with different content
- help: move it out of the way, and type the same command again
+ help: move it out of the way, and run the command again
 
 $ kbr create api --kind Foo --force
 error: `api/src/bin/crdgen.rs` would be generated, but the existing file was not written by kbr
- help: move it out of the way, and type the same command again
+ help: move it out of the way, and run the command again
 "#]]);
 }
 
@@ -421,11 +421,11 @@ fn manifests_over_a_role_that_is_not_ours() {
     told(str![[r#"
 $ kbr manifests
 error: `config/rbac/role.yaml` would be generated, but the existing file was not written by kbr
- help: move it out of the way, and type the same command again
+ help: move it out of the way, and run the command again
 
 $ kbr manifests --check
 error: `config/rbac/role.yaml` would be generated, but the existing file was not written by kbr
- help: move it out of the way, and type the same command again
+ help: move it out of the way, and run the command again
 "#]]);
 }
 
@@ -442,7 +442,7 @@ $ kbr init --domain example.com --project-name sandbox
 error: `Cargo.toml` is a folder
        `README.md` is not a text file
        `config` is a file, but kbr needs a folder there
- help: move it out of the way, and type the same command again
+ help: move it out of the way, and run the command again
 "#]]);
 }
 
@@ -479,15 +479,15 @@ error: `Makefile` is a symbolic link, which may lead out of the project
        `README.md` is a symbolic link, which may lead out of the project
        `api` is a symbolic link, which may lead out of the project
        `config` is a symbolic link, which may lead out of the project
- help: move it out of the way, and type the same command again
+ help: move it out of the way, and run the command again
 
 $ kbr create api --kind Foo
 error: `config` is a symbolic link, which may lead out of the project
- help: move it out of the way, and type the same command again
+ help: move it out of the way, and run the command again
 
 $ kbr manifests
 error: `config` is a symbolic link, which may lead out of the project
- help: move it out of the way, and type the same command again
+ help: move it out of the way, and run the command again
 "#]]);
 }
 
@@ -502,7 +502,7 @@ fn an_edited_file_that_is_a_link() {
     told(str![[r#"
 $ kbr create api --kind Foo
 error: `src/lib.rs` is a symbolic link, which may lead out of the project
- help: move it out of the way, and type the same command again
+ help: move it out of the way, and run the command again
 "#]]);
 }
 
@@ -560,7 +560,7 @@ fn types_that_do_not_compile_and_a_crdgen_that_crashes() {
         (
             "exit 101",
             "error: `cargo run --bin crdgen` failed: see cargo's messages above\n \
-             help: fix the errors above, and type the same command again\n",
+             help: fix the errors above, and run the command again\n",
         ),
         (
             "kill -ABRT $$",
@@ -598,6 +598,6 @@ error: `api/src/v1alpha1.rs` already exists with different content
        `src/lib.rs` does not exist, but `controller::foo_controller::register,` belongs in it
  help: move it out of the way, or add `--force` to overwrite it
  help: in `src/controller.rs`, put this line back where `pub mod foo_controller;` belongs: `// +kbr:scaffold:modules`
- help: restore the file from version control, and type the same command again
+ help: restore the file from version control, and run the command again
 "#]]);
 }

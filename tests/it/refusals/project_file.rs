@@ -569,11 +569,11 @@ fn a_version_that_is_missing_while_objects_may_be_stored_in_it() {
     told(str![[r#"
 $ kbr manifests
 error: `v1alpha1` of `Foo` was removed, but it is the stored version in `config/crd/bases/example.com_foos.yaml`: objects may be stored in it
- help: restore `v1alpha1` from version control, in PROJECT and in the code, move `storage: true` to another version, and type `kbr manifests`; if no cluster has such objects, remove `config/crd/bases/example.com_foos.yaml` instead, and type the same command again
+ help: restore `v1alpha1` from version control, in PROJECT and in the code, move `storage: true` to another version, and type `kbr manifests`; if no cluster has such objects, remove `config/crd/bases/example.com_foos.yaml` instead, and run the command again
 
 $ kbr manifests --check
 error: `v1alpha1` of `Foo` was removed, but it is the stored version in `config/crd/bases/example.com_foos.yaml`: objects may be stored in it
- help: restore `v1alpha1` from version control, in PROJECT and in the code, move `storage: true` to another version, and type `kbr manifests`; if no cluster has such objects, remove `config/crd/bases/example.com_foos.yaml` instead, and type the same command again
+ help: restore `v1alpha1` from version control, in PROJECT and in the code, move `storage: true` to another version, and type `kbr manifests`; if no cluster has such objects, remove `config/crd/bases/example.com_foos.yaml` instead, and run the command again
 
 $ kbr manifests
 error: PROJECT cannot be read: `storedVersions` of `example.com/v1alpha1 Foo` names `v9`, which PROJECT does not have: objects may still be stored in it

@@ -117,7 +117,7 @@ fn a_type_of_kubernetes_own_that_can_only_have_controllers() {
     sandbox.kbr(create).success();
     told(str![[r#"
 $ kbr create webhook --group core --version v1 --kind Node --defaulting
-error: `core/v1 Node` cannot have a webhook: the cluster itself could not work while the operator is down
+error: `core/v1 Node` cannot have a webhook: an unavailable operator would block the cluster itself
  help: type `kbr create api --group core --version v1 --kind Node --resource=false` to add a controller, which sees every change of it
 
 $ kbr create webhook --group rbac.authorization --version v1 --kind Foo --defaulting

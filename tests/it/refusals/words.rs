@@ -832,16 +832,16 @@ fn a_maker_of_certificates_that_is_unknown() {
     misused(&sandbox, "edit --certificates self-managed --multigroup");
     told(str![[r#"
 $ kbr init --domain example.com --certificates=vault
-error: invalid value 'vault' for '--certificates <WHO>'
+error: invalid value 'vault' for '--certificates <ISSUER>'
   [possible values: self-managed, cert-manager]
 
 $ kbr edit --certificates=vault
-error: invalid value 'vault' for '--certificates <WHO>'
+error: invalid value 'vault' for '--certificates <ISSUER>'
   [possible values: self-managed, cert-manager]
 
 $ kbr edit --certificates self-managed --multigroup
-error: the argument '--certificates <WHO>' cannot be used with '--multigroup [<BOOL>]'
+error: the argument '--certificates <ISSUER>' cannot be used with '--multigroup [<BOOL>]'
 
-Usage: kbr edit --certificates <WHO>
+Usage: kbr edit --certificates <ISSUER>
 "#]]);
 }

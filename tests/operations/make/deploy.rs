@@ -230,7 +230,7 @@ fn deploy_that_waits_in_vain_says_where_to_look() {
         "error: waited in vain for the managers. To find out why, type:\n  \
            {kubectl} describe pods {pods}\n  \
            {kubectl} logs {pods} --tail=-1\n\
-         Then type the same command again; DEPLOY_TIMEOUT=10m waits longer. \
+         Then run the command again; DEPLOY_TIMEOUT=10m waits longer. \
          'make undeploy' deletes what was applied.\n"
     );
     assert!(deploy.stderr.contains(&said), "{}", deploy.stderr);

@@ -147,7 +147,7 @@ fn a_later_kubernetes_has_more_fields_and_not_fewer() {
     assert_eq!(found, ("field-removed".to_owned(), Some(OF_KUBERNETES)));
     assert_eq!(back(with(&["a"]), with(&["a", "b"]), "spec.other").1, None);
     assert_eq!(forth(with(&["a", "b"]), with(&["a"]), "spec.field").1, None);
-    // What limits values is never explained on the way back.
+    // What limits values is never explained on a rollback.
     let longest = |length: u32| {
         let text = json!({ "type": "string", "maxLength": length });
         crd(
