@@ -4,10 +4,10 @@
 //! after the command plans its changes, purely. All plans end in [`Run::end`].
 
 mod against;
-pub mod beside;
 pub mod bundle;
 mod carrier;
 pub mod chart;
+pub mod clashes;
 mod compile;
 mod crd_files;
 pub mod create_api;
@@ -15,6 +15,7 @@ pub mod create_policy;
 pub mod create_webhook;
 pub mod delete;
 mod dependencies;
+pub mod desired;
 pub mod dev;
 pub mod docs;
 pub mod edit;
@@ -25,24 +26,23 @@ mod folder;
 pub mod import_crd;
 pub mod import_project;
 pub mod init;
-pub mod initial;
+pub mod init_files;
 pub mod kustomized;
-mod lines;
+mod line_edits;
 pub mod manifests;
-mod moves;
+mod model_change;
+mod module_moves;
 mod packaged;
 mod reference;
 mod refresh;
 pub mod rename;
-mod renamed;
+mod rename_map;
 mod run;
 mod storage;
 mod target;
 mod types;
 mod unneeded;
 pub mod update;
-pub mod wanted;
-mod words;
 
 use std::fs;
 use std::path::Path;
@@ -53,7 +53,7 @@ use crate::cli::{
 };
 use crate::commands::error::{Error, Result};
 use crate::commands::folder::error::FolderError;
-use crate::commands::moves::Format;
+use crate::commands::module_moves::Format;
 use crate::commands::update::error::{UNDO, UpdateError};
 use crate::guide::{Chapter, topics};
 use crate::import::documents::Documents;
@@ -67,9 +67,9 @@ use crate::tree::{self, Tree};
 use crate::{completion, toolchain};
 use compile::Compiled;
 use create_api::Parts;
+use desired::Desired;
 use folder::{folder_name, from_here, load, project_above, seen_from};
 use run::Run;
-use wanted::Wanted;
 
 /// Runs a command.
 pub fn run(cli: Cli, report: &Report) -> Result<()> {
@@ -153,14 +153,14 @@ fn known_in(text: &str) -> Known {
 }
 
 /// Changes the project as `plan` says, and its dependencies if the types of other operators need others.
-fn change(run: &Run, plan: impl FnOnce(&Project, &Tree) -> Result<Wanted>) -> Result<()> {
+fn change(run: &Run, plan: impl FnOnce(&Project, &Tree) -> Result<Desired>) -> Result<()> {
     let (project, tree) = load(&run.root)?;
     let planned = plan(&project, &tree)?;
-    let wanted = dependencies::change(&run.root, &project, planned, &tree)?;
-    run.end(&tree, wanted)
+    let desired = dependencies::change(&run.root, &project, planned, &tree)?;
+    run.end(&tree, desired)
 }
 
-fn deleted(project: Project, delete: &Delete, tree: &Tree) -> Result<Wanted> {
+fn deleted(project: Project, delete: &Delete, tree: &Tree) -> Result<Desired> {
     match delete {
         Delete::Api(args) => delete::api(project, args, tree),
         Delete::Webhook(args) => delete::webhook(project, args, tree),
@@ -169,7 +169,7 @@ fn deleted(project: Project, delete: &Delete, tree: &Tree) -> Result<Wanted> {
     }
 }
 
-fn edited(project: &Project, args: &EditArgs, tree: &Tree, format: Format<'_>) -> Result<Wanted> {
+fn edited(project: &Project, args: &EditArgs, tree: &Tree, format: Format<'_>) -> Result<Desired> {
     match (&args.project_name, args.certificates) {
         (Some(name), _) => rename::project::plan(project, name, tree, format),
         (None, Some(who)) => edit::certificates::plan(project, who, tree),
@@ -211,13 +211,13 @@ fn manifests(args: &ManifestsArgs, color: Color, run: &Run) -> Result<()> {
     };
     let (project, tree) = (compiled.project, compiled.tree);
     let foreign = against::foreign(&compiled.types);
-    let mut wanted = manifests::plan(&project, args, made, compiled.types, &tree)?;
-    wanted.warnings.extend(compiled.warning);
+    let mut desired = manifests::plan(&project, args, made, compiled.types, &tree)?;
+    desired.warnings.extend(compiled.warning);
     let Some(old) = old else {
-        return run.end(&tree, wanted);
+        return run.end(&tree, desired);
     };
-    let compared = against::compare(&old, &wanted.changes, &foreign, &tree)?;
-    wanted.warnings.extend(compared.warnings);
+    let compared = against::compare(&old, &desired.changes, &foreign, &tree)?;
+    desired.warnings.extend(compared.warnings);
     let safe = against::lines(&compared.safe);
     let rollback = against::lines(&compared.rollback);
     let shown = |all: &[String], changes| match run.is_verbose {
@@ -227,8 +227,9 @@ fn manifests(args: &ManifestsArgs, color: Color, run: &Run) -> Result<()> {
     if run.is_verbose || args.against.is_none() {
         run.report.safe(&safe, &shown(&safe, &compared.safe));
     }
-    run.report.rollback(&rollback, &shown(&rollback, &compared.rollback));
-    let drift = run.end(&tree, wanted).err();
+    run.report
+        .rollback(&rollback, &shown(&rollback, &compared.rollback));
+    let drift = run.end(&tree, desired).err();
     Error::all(drift.into_iter().chain(compared.broken))
 }
 
@@ -237,9 +238,9 @@ fn docs(color: Color, run: &Run) -> Result<()> {
     let Some(compiled) = Compiled::of(project, tree, "kbr docs", color, run)? else {
         return Ok(());
     };
-    let mut wanted = docs::plan(&compiled.types, &compiled.tree)?;
-    wanted.warnings.extend(compiled.warning);
-    run.end(&compiled.tree, wanted)
+    let mut desired = docs::plan(&compiled.types, &compiled.tree)?;
+    desired.warnings.extend(compiled.warning);
+    run.end(&compiled.tree, desired)
 }
 
 fn chart(run: &Run) -> Result<()> {

@@ -33,9 +33,7 @@ impl IoError {
 
 fn help(source: &io::Error) -> &'static str {
     match source.kind() {
-        io::ErrorKind::StorageFull => {
-            "free some space on that disk, and run the command again"
-        }
+        io::ErrorKind::StorageFull => "free some space on that disk, and run the command again",
         _ => "",
     }
 }

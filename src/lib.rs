@@ -36,7 +36,7 @@
 //!
 //! From step 4 on, all commands that plan share one path: they give [`commands`] a value with the changes, the
 //! warnings and the next command to type, and `commands::run` does the rest. A module that plans
-//! imports none of that except [`commands::wanted`].
+//! imports none of that except [`commands::desired`].
 //!
 //! # Who owns a file
 //!

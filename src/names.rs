@@ -2,7 +2,7 @@
 //!
 //! A value of one of these types has been checked against the rule of its field, so the rest of
 //! kbr renders it into paths, Rust, TOML and YAML without checking again. Pure: it reads neither the
-//! disk nor the project; conflicts *between* names are checked in [`crate::commands::beside`].
+//! disk nor the project; conflicts *between* names are checked in [`crate::commands::clashes`].
 
 pub mod dns;
 mod near;

@@ -178,7 +178,9 @@ impl Report {
     pub fn rollback(&self, all: &[String], lines: &[String]) {
         match &self.document {
             Some(document) => document.borrow_mut().rollback = all.to_vec(),
-            None => lines.iter().for_each(|change| self.note("Rollback", change)),
+            None => lines
+                .iter()
+                .for_each(|change| self.note("Rollback", change)),
         }
     }
 

@@ -5,11 +5,11 @@
 //! cargo resolves other features and compiles dozens of crates a second time.
 
 pub mod child;
+pub mod environment;
 mod error;
 pub mod git;
 pub mod keys;
 pub mod kubectl;
-pub mod own;
 pub mod secret_file;
 pub mod signals;
 

@@ -2,9 +2,9 @@
 
 use crate::bundle::{self, BundleError, Release};
 use crate::cli::BundleArgs;
+use crate::commands::desired::Desired;
 use crate::commands::error::Result;
 use crate::commands::packaged;
-use crate::commands::wanted::Wanted;
 use crate::kustomize::Build;
 use crate::layout;
 use crate::plan::Change;
@@ -20,7 +20,7 @@ pub fn plan(
     tree: &Tree,
     build: Build,
     history: History<'_>,
-) -> Result<Wanted> {
+) -> Result<Desired> {
     let release = Release {
         version: args.version.as_ref(),
         image: args.image.as_ref(),
@@ -28,7 +28,7 @@ pub fn plan(
     let made = bundle::files(project, tree, build, &release)?;
     let next = "docker build --file bundle.Dockerfile --tag IMAGE .";
     let of_bundle = (&layout::is_of_bundle as &dyn Fn(&str) -> bool, history);
-    let mut planned = packaged::plan("bundle", project, tree, &made.files, of_bundle).wanted(next);
+    let mut planned = packaged::plan("bundle", project, tree, &made.files, of_bundle).desired(next);
     let again = args
         .version
         .as_ref()

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use crate::commands::error::Result;
-use crate::commands::initial::rendering;
+use crate::commands::init_files::rendering;
 use crate::commands::update::error::UpdateError;
 use crate::evolve::{Rerendered, carried, with_line_ends_of, with_lines_of};
 use crate::layout;

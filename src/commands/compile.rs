@@ -2,11 +2,11 @@
 
 use crate::apply::{self, Typed};
 use crate::cli::{Color, Mode};
+use crate::commands::desired::Desired;
 use crate::commands::error::Result;
 use crate::commands::folder::load;
 use crate::commands::run::{Run, resolve};
 use crate::commands::types::{self, Types};
-use crate::commands::wanted::Wanted;
 use crate::project::Project;
 use crate::toolchain;
 use crate::tree::Tree;
@@ -32,13 +32,13 @@ impl Compiled {
     ) -> Result<Option<Self>> {
         let has_types = types::has_types(&project);
         let mut warning = None;
-        if let Some(wanted) = types::crdgen(&project, &tree, typed).filter(|_| has_types) {
+        if let Some(desired) = types::crdgen(&project, &tree, typed).filter(|_| has_types) {
             if run.mode != Mode::Apply {
-                run.end(&tree, wanted)?;
+                run.end(&tree, desired)?;
                 return Ok(None);
             }
-            warning = wanted.warnings.first().cloned();
-            write_crdgen(wanted, &tree, run)?;
+            warning = desired.warnings.first().cloned();
+            write_crdgen(desired, &tree, run)?;
             (project, tree) = load(&run.root)?;
         }
         let types = if has_types {
@@ -68,13 +68,13 @@ impl Compiled {
 }
 
 /// Writes crdgen, which must exist before the types can be compiled, without reporting it.
-fn write_crdgen(wanted: Wanted, tree: &Tree, run: &Run) -> Result<()> {
-    let plan = resolve(wanted.changes, wanted.project, tree)?;
+fn write_crdgen(desired: Desired, tree: &Tree, run: &Run) -> Result<()> {
+    let plan = resolve(desired.changes, desired.project, tree)?;
     let typed = Typed {
         command: run.command.to_owned(),
         line: None,
         warnings: Vec::new(),
-        next: wanted.next.to_owned(),
+        next: desired.next.to_owned(),
     };
     Ok(apply::apply(&run.root, &plan, typed)?)
 }

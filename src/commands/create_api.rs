@@ -6,14 +6,14 @@
 pub mod error;
 
 use crate::cli::{ApiArgs, TypeArgs};
-use crate::commands::beside::{
-    check_beside, check_controller, check_group, check_names, check_typed_group, name_taken,
+use crate::commands::clashes::{
+    check_clashes, check_controller, check_group, check_names, check_typed_group, name_taken,
     recorded_module, with_module_option,
 };
+use crate::commands::desired::{Desired, added};
 use crate::commands::error::Result;
 use crate::commands::external::error::ExternalError;
 use crate::commands::target::{Target, kubernetes_own, plural};
-use crate::commands::wanted::{Wanted, added};
 use crate::project::{Api, CoreType, Gvk, Image, Origin, Policies, Project, Resource};
 use crate::scaffold;
 use error::ApiError;
@@ -33,7 +33,7 @@ pub fn plan(
     args: &ApiArgs,
     parts: Parts,
     crd: Option<&str>,
-) -> Result<Wanted> {
+) -> Result<Desired> {
     check_image(args, parts)?;
     let target = Target::of(&project, &args.typed, &args.external, crd, args.force)?;
     let mut resource = resource(&project, args, parts, target.resource)?;
@@ -61,7 +61,7 @@ pub fn plan(
         changes.push(scaffold::crdgen(&project));
     }
     changes.extend(target.changes);
-    Ok(Wanted::of(project, changes, target.warnings))
+    Ok(Desired::of(project, changes, target.warnings))
 }
 
 /// Whether another version of the kind has a controller, which serves all versions.
@@ -102,7 +102,7 @@ fn resource(
                 let kind = foreign.kind;
                 return Err(ApiError::CoreScope { kind }.into());
             }
-            check_beside(project, &foreign)?;
+            check_clashes(project, &foreign)?;
             foreign
         }
         found => own(project, args, parts, found.filter(Resource::is_own))?,

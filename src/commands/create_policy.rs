@@ -8,9 +8,9 @@ pub mod error;
 mod tests;
 
 use crate::cli::{PolicyArgs, TypeArgs};
+use crate::commands::desired::{Desired, added};
 use crate::commands::error::{Error, Result};
 use crate::commands::target::{Target, known};
-use crate::commands::wanted::{Wanted, added};
 use crate::project::{PolicyType, Project, Resource};
 use crate::scaffold;
 use error::PolicyCommandError;
@@ -18,9 +18,9 @@ use error::PolicyCommandError;
 /// The project with the new policies, and the changes to its files.
 ///
 /// `crd` is the text of the CRD file that was given for a type of another operator.
-pub fn plan(mut project: Project, args: &PolicyArgs, crd: Option<&str>) -> Result<Wanted> {
-    let wanted = PolicyType::typed(args.mutating, args.validating);
-    if wanted.is_empty() {
+pub fn plan(mut project: Project, args: &PolicyArgs, crd: Option<&str>) -> Result<Desired> {
+    let requested = PolicyType::typed(args.mutating, args.validating);
+    if requested.is_empty() {
         return Err(PolicyCommandError::NothingWanted.into());
     }
     let target = Target::of(&project, &args.typed, &args.external, crd, args.force)?;
@@ -34,20 +34,20 @@ pub fn plan(mut project: Project, args: &PolicyArgs, crd: Option<&str>) -> Resul
     };
     let found = target.resource;
     let mut resource = known(&project, &args.typed, found, |_| true, is_accepted)?;
-    let existing = wanted
+    let existing = requested
         .iter()
         .filter(|it| resource.policies.has(**it) && !args.force);
     Error::all(existing.map(|policy| PolicyCommandError::Exists {
         gvk: resource.gvk(),
         policy: *policy,
     }))?;
-    for &policy in &wanted {
+    for &policy in &requested {
         resource.policies.set(policy, true);
     }
     let before = scaffold::of(&project);
     project.upsert(resource.clone());
     let rewritten = match args.force {
-        true => files(&project, &resource, &wanted),
+        true => files(&project, &resource, &requested),
         false => Vec::new(),
     };
     let mut changes = added(&project, &before, &rewritten, args.force);
@@ -55,11 +55,11 @@ pub fn plan(mut project: Project, args: &PolicyArgs, crd: Option<&str>) -> Resul
         changes.push(scaffold::crdgen(&project));
     }
     changes.extend(target.changes);
-    Ok(Wanted::of(project, changes, target.warnings))
+    Ok(Desired::of(project, changes, target.warnings))
 }
 
-fn files(project: &Project, resource: &Resource, wanted: &[PolicyType]) -> Vec<scaffold::Part> {
-    let all = wanted.iter();
+fn files(project: &Project, resource: &Resource, requested: &[PolicyType]) -> Vec<scaffold::Part> {
+    let all = requested.iter();
     all.flat_map(|it| scaffold::policy_files(project, resource, *it))
         .collect()
 }

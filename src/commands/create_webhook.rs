@@ -7,10 +7,10 @@ pub mod error;
 mod hub;
 
 use crate::cli::{TypeArgs, WebhookArgs};
-use crate::commands::beside::refused_admissions;
+use crate::commands::clashes::refused_admissions;
+use crate::commands::desired::{Desired, added};
 use crate::commands::error::{Error, Result};
 use crate::commands::target::{Target, create_api, known, named};
-use crate::commands::wanted::{Wanted, added};
 use crate::names::Version;
 use crate::project::{Admission, CoreType, Gvk, Project, Resource, Webhooks};
 use crate::scaffold;
@@ -25,14 +25,14 @@ pub fn plan(
     args: &WebhookArgs,
     crd: Option<&str>,
     tree: &Tree,
-) -> Result<Wanted> {
+) -> Result<Desired> {
     let options = [
         (Admission::Defaulting, args.defaulting),
         (Admission::Validation, args.programmatic_validation),
     ];
     let typed = options.into_iter().filter(|(_, is_wanted)| *is_wanted);
-    let wanted: Vec<Admission> = typed.map(|(admission, _)| admission).collect();
-    if wanted.is_empty() && !args.conversion {
+    let requested: Vec<Admission> = typed.map(|(admission, _)| admission).collect();
+    if requested.is_empty() && !args.conversion {
         return Err(WebhookError::NothingWanted.into());
     }
     let target = Target::of(&project, &args.typed, &args.external, crd, args.force)?;
@@ -64,14 +64,14 @@ pub fn plan(
         webhooks: Some(webhooks(&before, args)),
         ..before.clone()
     };
-    let mut errors = refused_admissions(&project, &before, &after, &wanted, args.force);
+    let mut errors = refused_admissions(&project, &before, &after, &requested, args.force);
     errors.extend(refused.into_iter().map(Error::from));
     Error::all(errors)?;
     let mut warnings: Vec<String> = warning(&after).into_iter().collect();
     project.upsert(after.clone());
     let mut rewritten = Vec::new();
     if args.force {
-        for &admission in &wanted {
+        for &admission in &requested {
             rewritten.extend(scaffold::admission_files(&project, &after, admission));
         }
         for spoke in &args.spoke {
@@ -89,9 +89,9 @@ pub fn plan(
     }
     changes.extend(target.changes);
     warnings.extend(target.warnings);
-    Ok(Wanted {
+    Ok(Desired {
         conflicts,
-        ..Wanted::of(project, changes, warnings)
+        ..Desired::of(project, changes, warnings)
     })
 }
 

@@ -9,11 +9,11 @@ pub mod error;
 use crate::cli::{
     DeleteApiArgs, DeleteArgs, DeleteControllerArgs, DeletePolicyArgs, DeleteWebhookArgs, TypeArgs,
 };
+use crate::commands::desired::{Desired, generated, is_removed};
 use crate::commands::error::{Error, Result};
 use crate::commands::storage;
 use crate::commands::target::{distance, named};
 use crate::commands::unneeded::Unneeded;
-use crate::commands::wanted::{Wanted, generated, is_removed};
 use crate::layout;
 use crate::names::{ControllerName, Group};
 use crate::plan::Change;
@@ -26,7 +26,7 @@ use error::DeleteError;
 const WEBHOOK_MANIFESTS_LINE: &str = "- manifests.yaml";
 
 /// The project without that version of a type.
-pub fn api(project: Project, args: &DeleteApiArgs, tree: &Tree) -> Result<Wanted> {
+pub fn api(project: Project, args: &DeleteApiArgs, tree: &Tree) -> Result<Desired> {
     let resource = resource(&project, &args.of.typed)?;
     Error::all(refused(&project, &resource, tree))?;
     let mut after = project.clone();
@@ -38,11 +38,11 @@ pub fn api(project: Project, args: &DeleteApiArgs, tree: &Tree) -> Result<Wanted
     }
     warnings.extend(left_objects(&after, &resource, &changes, tree));
     warnings.push(cluster::of_api(&after, &resource));
-    Ok(Wanted::of(after, changes, warnings))
+    Ok(Desired::of(after, changes, warnings))
 }
 
 /// The project without those webhooks.
-pub fn webhook(project: Project, args: &DeleteWebhookArgs, tree: &Tree) -> Result<Wanted> {
+pub fn webhook(project: Project, args: &DeleteWebhookArgs, tree: &Tree) -> Result<Desired> {
     let resource = resource(&project, &args.of.typed)?;
     Error::all(absent(&project, &resource, args))?;
     let mut webhooks = resource.webhooks();
@@ -70,24 +70,24 @@ pub fn webhook(project: Project, args: &DeleteWebhookArgs, tree: &Tree) -> Resul
     if args.conversion {
         warnings.push(cluster::of_conversion(&after, &resource, &args.spoke));
     }
-    Ok(Wanted::of(after, changes, warnings))
+    Ok(Desired::of(after, changes, warnings))
 }
 
 /// The project without those policies.
-pub fn policy(project: Project, args: &DeletePolicyArgs, tree: &Tree) -> Result<Wanted> {
+pub fn policy(project: Project, args: &DeletePolicyArgs, tree: &Tree) -> Result<Desired> {
     let resource = resource(&project, &args.of.typed)?;
-    let wanted = PolicyType::typed(args.mutating, args.validating);
-    if wanted.is_empty() {
+    let requested = PolicyType::typed(args.mutating, args.validating);
+    if requested.is_empty() {
         let options = policies(resource.policies);
         return Err(DeleteError::NoPolicyWanted { options }.into());
     }
-    let absent = wanted.iter().filter(|it| !resource.policies.has(**it));
+    let absent = requested.iter().filter(|it| !resource.policies.has(**it));
     Error::all(absent.map(|policy| DeleteError::NoPolicy {
         gvk: resource.gvk().to_string(),
         policy: *policy,
     }))?;
     let mut changed = resource.clone();
-    for &policy in &wanted {
+    for &policy in &requested {
         changed.policies.set(policy, false);
     }
     let mut after = with(&project, changed);
@@ -95,13 +95,13 @@ pub fn policy(project: Project, args: &DeletePolicyArgs, tree: &Tree) -> Result<
     if resource.core_type().is_some() {
         changes.push(scaffold::crdgen(&after));
     }
-    let deleted = wanted.into_iter();
+    let deleted = requested.into_iter();
     warnings.extend(deleted.map(|policy| cluster::of_policy(&project, &resource, policy)));
-    Ok(Wanted::of(after, changes, warnings))
+    Ok(Desired::of(after, changes, warnings))
 }
 
 /// The project without that controller.
-pub fn controller(project: Project, args: &DeleteControllerArgs, tree: &Tree) -> Result<Wanted> {
+pub fn controller(project: Project, args: &DeleteControllerArgs, tree: &Tree) -> Result<Desired> {
     let resource = resource(&project, &args.of.typed)?;
     let name = &args.controller_name;
     if !resource.controllers.contains(name) {
@@ -124,7 +124,7 @@ pub fn controller(project: Project, args: &DeleteControllerArgs, tree: &Tree) ->
     changed.controllers.retain(|it| it != name);
     let mut after = with(&project, changed);
     let (changes, warnings) = unneeded(&project, &mut after, &args.of, tree);
-    Ok(Wanted::of(after, changes, warnings))
+    Ok(Desired::of(after, changes, warnings))
 }
 
 /// The project with `resource` instead of its old state. A type that is not the project's own is listed only
@@ -273,12 +273,14 @@ fn absent(project: &Project, resource: &Resource, args: &DeleteWebhookArgs) -> V
         (args.defaulting, Admission::Defaulting),
         (args.programmatic_validation, Admission::Validation),
     ];
-    if options.iter().all(|(is_wanted, _)| !is_wanted) && !args.conversion {
+    if options.iter().all(|(is_requested, _)| !is_requested) && !args.conversion {
         let options = types(&webhooks);
         return vec![DeleteError::NothingWanted { options }];
     }
-    let wanted = options.into_iter().filter(|(is_wanted, _)| *is_wanted);
-    let mut errors: Vec<DeleteError> = wanted
+    let requested = options
+        .into_iter()
+        .filter(|(is_requested, _)| *is_requested);
+    let mut errors: Vec<DeleteError> = requested
         .filter(|(_, admission)| !webhooks.has(*admission))
         .map(|(_, admission)| DeleteError::NoAdmission {
             gvk: gvk(),

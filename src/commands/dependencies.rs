@@ -7,11 +7,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use crate::cargo_toml::Manifest;
+use crate::commands::desired::{Desired, is_removed, rewrite};
 use crate::commands::error::Result;
 use crate::commands::external::error::ExternalError;
-use crate::commands::moves;
-use crate::commands::wanted::{Wanted, is_removed, rewrite};
-use crate::commands::words::has_word;
+use crate::commands::module_moves;
+use crate::commands::rename_map::has_word;
 use crate::layout::MANIFEST;
 use crate::lock::{Lock, PATH};
 use crate::names::CrateSpec;
@@ -24,11 +24,11 @@ use crate::tree::Tree;
 /// another.
 const ONCE: [&str; 3] = ["kube-core", "kube", "k8s-openapi"];
 
-/// Adds changes of the dependencies to `wanted`, if the types of other operators need different crates than
+/// Adds changes of the dependencies to `desired`, if the types of other operators need different crates than
 /// in `before`.
-pub fn change(root: &Path, before: &Project, mut wanted: Wanted, tree: &Tree) -> Result<Wanted> {
-    let Some(after) = &wanted.project else {
-        return Ok(wanted);
+pub fn change(root: &Path, before: &Project, mut desired: Desired, tree: &Tree) -> Result<Desired> {
+    let Some(after) = &desired.project else {
+        return Ok(desired);
     };
     let modules = |project: &Project| project.crates().cloned().collect::<BTreeSet<CrateSpec>>();
     let (old, new) = (modules(before), modules(after));
@@ -40,20 +40,20 @@ pub fn change(root: &Path, before: &Project, mut wanted: Wanted, tree: &Tree) ->
         if let Some(error) = misfit(module, &changes, tree)? {
             return Err(error.into());
         }
-        wanted.changes.extend(changes);
+        desired.changes.extend(changes);
     }
     for module in old.difference(&new) {
-        if let Some(path) = user_of(module, &wanted.changes, tree) {
-            wanted.warnings.push(format!(
+        if let Some(path) = user_of(module, &desired.changes, tree) {
+            desired.warnings.push(format!(
                 "`{path}` refers to the crate `{module}`, which stays in Cargo.toml"
             ));
         } else if let Some(manifest) = without(manifest, module.name()) {
             let arguments = ["update", "--workspace"];
             let changes = cargo(root, &manifest, &arguments, tree)?;
-            wanted.changes.extend(changes);
+            desired.changes.extend(changes);
         }
     }
-    Ok(wanted)
+    Ok(desired)
 }
 
 /// The manifest without that dependency, if it has it: `cargo remove` would also remove profiles.
@@ -122,7 +122,7 @@ fn misfit(module: &CrateSpec, changes: &[Change], tree: &Tree) -> Result<Option<
 /// A file of the project that refers to the crate and is not removed.
 fn user_of<'a>(module: &CrateSpec, changes: &[Change], tree: &'a Tree) -> Option<&'a str> {
     let name = module.name().replace('-', "_");
-    let sources = moves::sources(tree).into_iter();
+    let sources = module_moves::sources(tree).into_iter();
     let mut of_rust = sources.filter(|(path, _)| path.ends_with(".rs"));
     of_rust.find_map(|(path, text)| {
         (!is_removed(path, changes) && has_word(text, &name)).then_some(path)

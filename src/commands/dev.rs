@@ -14,6 +14,7 @@ pub mod error;
 mod handover;
 mod helper;
 mod job;
+mod keys;
 mod log;
 mod operator;
 mod pause;
@@ -21,7 +22,6 @@ mod planned;
 mod session;
 mod sources;
 mod testing;
-mod typed;
 mod wrote;
 
 use std::fs::File;

@@ -1,7 +1,7 @@
 //! `kbr edit`: changes the layout of a project, and moves its owner's code along. A new name of the project is in
 //! [`super::rename::project`], another maker of certificates in [`certificates`].
 //!
-//! The files change as described in [`crate::commands::renamed`]. No name of an object in a cluster changes: a
+//! The files change as described in [`crate::commands::model_change`]. No name of an object in a cluster changes: a
 //! controller keeps its name as an explicit one, and a role for people keeps the name in its file. Pure, except for
 //! the formatter that it is given.
 
@@ -9,12 +9,12 @@ pub mod certificates;
 pub mod error;
 
 use crate::cli::EditArgs;
-use crate::commands::beside;
+use crate::commands::clashes;
+use crate::commands::desired::Desired;
 use crate::commands::error::{Error, Result};
-use crate::commands::moves::Format;
-use crate::commands::renamed::Renamed;
-use crate::commands::wanted::Wanted;
-use crate::commands::words::Words;
+use crate::commands::model_change::ModelChange;
+use crate::commands::module_moves::Format;
+use crate::commands::rename_map::RenameMap;
 use crate::layout::{self, Place};
 use crate::marker::ScaffoldMarker;
 use crate::plan::Change;
@@ -24,7 +24,12 @@ use crate::tree::Tree;
 use error::EditError;
 
 /// The project in the requested layout, and the files that must move for it.
-pub fn plan(project: &Project, args: &EditArgs, tree: &Tree, format: Format<'_>) -> Result<Wanted> {
+pub fn plan(
+    project: &Project,
+    args: &EditArgs,
+    tree: &Tree,
+    format: Format<'_>,
+) -> Result<Desired> {
     let Some(multigroup) = args.multigroup else {
         return Err(EditError::Nothing.into());
     };
@@ -34,11 +39,11 @@ pub fn plan(project: &Project, args: &EditArgs, tree: &Tree, format: Format<'_>)
         check(&after)?;
         keep_names(project, &mut after)?;
     }
-    let (words, pairs) = (Words::default(), pairs(project, &after));
-    let mut renamed = Renamed::of(project, &after, &words, &pairs, Vec::new(), tree)?;
+    let (words, pairs) = (RenameMap::default(), pairs(project, &after));
+    let mut renamed = ModelChange::of(project, &after, &words, &pairs, Vec::new(), tree)?;
     let changes = renamed.changes(&mut after, tree, format);
     let warnings = warnings(&changes, tree);
-    Ok(renamed.wanted(after, changes, warnings))
+    Ok(renamed.desired(after, changes, warnings))
 }
 
 /// Refuses a layout that is impossible with the kinds of the project.
@@ -54,7 +59,7 @@ fn check(after: &Project) -> Result<()> {
                 .into());
             }
         }
-        beside::check_beside(after, resource)?;
+        clashes::check_clashes(after, resource)?;
     }
     Ok(())
 }

@@ -7,11 +7,11 @@ pub mod error;
 use serde_json::Value;
 
 use crate::cli::ImportCrdArgs;
-use crate::commands::beside::{check_group, check_names, recorded_module, with_module_option};
+use crate::commands::clashes::{check_group, check_names, recorded_module, with_module_option};
 use crate::commands::create_api::error::ApiError;
+use crate::commands::desired::{Desired, added, create};
 use crate::commands::error::{Error, Result};
 use crate::commands::target::halves;
-use crate::commands::wanted::{Wanted, added, create};
 use crate::import::documents::{CrdDocument, Documents};
 use crate::import::hints::Hints;
 use crate::import::types::{self, Imported};
@@ -27,7 +27,7 @@ pub fn plan(
     mut project: Project,
     args: &ImportCrdArgs,
     mut documents: Documents,
-) -> Result<Wanted> {
+) -> Result<Desired> {
     for name in &args.except {
         if !documents.crds.iter().any(|it| it.name() == name) {
             let names = documents.crds.iter().map(|it| it.name().to_owned());
@@ -95,7 +95,7 @@ pub fn plan(
         let options = types::conversion(crd).filter(|_| project.hub(group, kind).is_none());
         warnings.extend(options.map(|options| converted(&project, crd, &options)));
     }
-    Ok(Wanted::of(project, changes, warnings))
+    Ok(Desired::of(project, changes, warnings))
 }
 
 /// The same error, which says how to leave out the CRD that it is about.

@@ -16,9 +16,9 @@ mod written;
 use std::collections::BTreeMap;
 
 use crate::cli::ImportProjectArgs;
+use crate::commands::desired::{Desired, create, insert, rewrite};
 use crate::commands::error::{Error, Result};
-use crate::commands::initial;
-use crate::commands::wanted::{Wanted, create, insert, rewrite};
+use crate::commands::init_files;
 use crate::import::documents::Documents;
 use crate::import::go::error::GoError;
 use crate::import::go::{self, Files, GoProject, comments, reconcilers};
@@ -46,7 +46,7 @@ pub fn plan(
     files: &Files,
     documents: Result<Documents>,
     folder: Result<ProjectName>,
-) -> Result<Wanted> {
+) -> Result<Desired> {
     go::project_file(dir, files)?;
     let documents = documents?;
     let go = GoProject::read(dir, files, &documents).map_err(Error::several)?;
@@ -106,12 +106,12 @@ pub fn plan(
     let (list, mut warnings) = remaining.finish(&project, &deployed, seen);
     warnings.extend(documents.notes);
     changes.push(create(layout::IMPORT, list, false));
-    Ok(Wanted::of(project, changes, warnings))
+    Ok(Desired::of(project, changes, warnings))
 }
 
 /// The scaffold of the new project, with the texts that the Go project determines.
 fn changes(project: &Project, mut texts: BTreeMap<String, String>) -> Vec<Change> {
-    let mut scaffolded = initial::changes(project);
+    let mut scaffolded = init_files::changes(project);
     for part in scaffold::of(project) {
         scaffolded.extend(part.change(project, false));
     }

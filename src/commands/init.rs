@@ -1,14 +1,14 @@
 //! `kbr init`: a project without kinds, in a folder that may already have files. Pure.
 
 use crate::cli::InitArgs;
-use crate::commands::initial::{LICENSE, changes};
-use crate::commands::wanted::Wanted;
+use crate::commands::desired::Desired;
+use crate::commands::init_files::{LICENSE, changes};
 use crate::names::{ProjectName, TypedRepo};
 use crate::plan::Change;
 use crate::project::Project;
 use crate::tree::Tree;
 
-pub fn plan(name: ProjectName, args: &InitArgs, tree: &Tree) -> Wanted {
+pub fn plan(name: ProjectName, args: &InitArgs, tree: &Tree) -> Desired {
     let mut project = Project::new(name, args.domain.clone(), args.license);
     project.certificates = args.certificates;
     project.multigroup = args.multigroup;
@@ -18,7 +18,7 @@ pub fn plan(name: ProjectName, args: &InitArgs, tree: &Tree) -> Wanted {
     let changes = changes(&project);
     let mut warnings = warnings(&changes, tree);
     warnings.extend(args.repo.as_ref().and_then(of_module));
-    Wanted {
+    Desired {
         changes,
         project: Some(project),
         warnings,

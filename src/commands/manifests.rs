@@ -15,11 +15,11 @@ use std::collections::BTreeSet;
 use serde_json::Value;
 
 use crate::cli::ManifestsArgs;
+use crate::commands::desired::{Desired, resources_of};
 use crate::commands::error::Result;
 use crate::commands::reference;
 use crate::commands::storage;
 use crate::commands::types::Types;
-use crate::commands::wanted::{Wanted, resources_of};
 use crate::layout;
 use crate::manifests::{self, MarkerError, Watched, code_marker, rbac, webhook};
 use crate::plan::{Change, is_generated};
@@ -98,7 +98,7 @@ pub fn plan(
     made: FromMarkers,
     mut types: Types,
     tree: &Tree,
-) -> Result<Wanted> {
+) -> Result<Desired> {
     let of_policies = policies::check(project, &types, tree)?;
     let stale = reference::stale(&types.crds, tree);
     let (scoped, followers) = types.scopes.take().unzip();
@@ -127,7 +127,7 @@ pub fn plan(
         .chain(warnings_of(&changes, tree))
         .chain(stale)
         .collect();
-    Ok(Wanted {
+    Ok(Desired {
         changes,
         project,
         warnings,

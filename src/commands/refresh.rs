@@ -5,9 +5,9 @@ use std::cell::OnceCell;
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::cargo_toml::Manifest;
-use crate::commands::initial;
-use crate::commands::moves::Format;
-use crate::commands::wanted::{Wanted, create, insert, rewrite};
+use crate::commands::desired::{Desired, create, insert, rewrite};
+use crate::commands::init_files;
+use crate::commands::module_moves::Format;
 use crate::evolve::{self, carried, kept, with_line_ends_of};
 use crate::layout::{self, UPDATE_BESIDE};
 use crate::plan::Change;
@@ -69,8 +69,8 @@ impl<'a> Refresh<'a> {
     }
 
     /// What the command wants; `next` is the next command to type.
-    pub fn wanted(self, next: &'static str) -> Wanted {
-        Wanted {
+    pub fn desired(self, next: &'static str) -> Desired {
+        Desired {
             changes: self.changes,
             project: Some(self.project),
             warnings: self.warnings,
@@ -120,7 +120,7 @@ impl<'a> Refresh<'a> {
             }
             (Some(recorded), Some(text)) => self.merge(path, &recorded, text, new),
             // The owner had it before kbr.
-            (None, Some(_)) if initial::KEPT.contains(&path) => return,
+            (None, Some(_)) if init_files::KEPT.contains(&path) => return,
             (None, Some(text)) if new_hash == self.rendered.hash(path, text) => {}
             (None, Some(text)) => {
                 let why = format!("is yours, and now part of the {}", self.whole);

@@ -1,7 +1,7 @@
 //! `kbr rename`: renames a kind, a version or a group of the project.
 //!
 //! A module for each checks the command against the project model: what to rename, and whether it can have
-//! that name. [`crate::commands::renamed`] changes the files, [`crate::commands::words`] the names in code. For a cluster, the renamed resource
+//! that name. [`crate::commands::model_change`] changes the files, [`crate::commands::rename_map`] the names in code. For a cluster, the renamed resource
 //! is a new one: [`cluster`] explains what that means. Pure, except for the formatter that it is given.
 
 mod cluster;
@@ -14,14 +14,14 @@ mod version;
 use std::collections::BTreeSet;
 
 use crate::cli::Rename;
-use crate::commands::beside;
+use crate::commands::clashes;
+use crate::commands::desired::{Desired, generated};
 use crate::commands::error::{Error, Result};
-use crate::commands::moves::{self, Format};
-use crate::commands::renamed::{Renamed, changed};
+use crate::commands::model_change::{ModelChange, changed};
+use crate::commands::module_moves::{self, Format};
+use crate::commands::rename_map::{RenameMap, webhook_names};
 use crate::commands::storage;
 use crate::commands::target::misspelt;
-use crate::commands::wanted::{Wanted, generated};
-use crate::commands::words::{Words, webhook_names};
 use crate::names::{Group, Kind};
 use crate::plan::Change;
 use crate::project::{Admission, Project, Resource};
@@ -32,10 +32,10 @@ use error::RenameError;
 
 /// The requested rename, checked against the project model: the project with the new name, its resources in the
 /// same order; the names; and warnings about what it means for a cluster.
-type Requested = (Project, Words, Vec<String>);
+type Requested = (Project, RenameMap, Vec<String>);
 
 /// The project with the new name, and the changes to its files.
-pub fn plan(project: &Project, args: &Rename, tree: &Tree, format: Format<'_>) -> Result<Wanted> {
+pub fn plan(project: &Project, args: &Rename, tree: &Tree, format: Format<'_>) -> Result<Desired> {
     let before = &storage::remembered(project, tree);
     let (mut after, mut words, of_cluster) = match args {
         Rename::Kind(args) => kind::requested(before, args)?,
@@ -48,12 +48,12 @@ pub fn plan(project: &Project, args: &Rename, tree: &Tree, format: Format<'_>) -
     words.webhooks = names.collect();
     let crds = crds(before, &after, tree);
     let pairs = scaffold::pairs(before, &after);
-    let mut renamed = Renamed::of(before, &after, &words, &pairs, Vec::new(), tree)?;
+    let mut renamed = ModelChange::of(before, &after, &words, &pairs, Vec::new(), tree)?;
     let mut changes = renamed.changes(&mut after, tree, format);
     changes.extend(crds);
     let mut warnings = renamed.left(&words, tree);
     warnings.extend(of_cluster);
-    Ok(renamed.wanted(after, changes, warnings))
+    Ok(renamed.desired(after, changes, warnings))
 }
 
 /// The error for what PROJECT does not have, or has only from others: the typed group, and `rest` after it, with the `kind` if one was typed.
@@ -87,8 +87,8 @@ fn unknown(
 }
 
 /// Refuses a new kind whose types already exist in the project's code.
-fn check_types(words: &Words, tree: &Tree) -> Result<()> {
-    for (path, text) in moves::sources(tree) {
+fn check_types(words: &RenameMap, tree: &Tree) -> Result<()> {
+    for (path, text) in module_moves::sources(tree) {
         let code = Code::read(text);
         let mut names = (0..code.len()).filter(|&at| code.is_word(at));
         let taken = names.find(|&at| path.ends_with(".rs") && words.is_new_type(code.word(at)));
@@ -119,10 +119,10 @@ fn refused(before: &Project, after: &Project, beside: &Project) -> Result<()> {
         }
     }
     for (old, new) in changed(before, after) {
-        errors.extend(beside::check_names(beside, new).err());
-        errors.extend(beside::check_beside(beside, new).err());
+        errors.extend(clashes::check_names(beside, new).err());
+        errors.extend(clashes::check_clashes(beside, new).err());
         for name in &new.controllers {
-            let taken = beside::check_controller(&others, new, name.as_ref());
+            let taken = clashes::check_controller(&others, new, name.as_ref());
             errors.extend(taken.err());
             let mut all = others.resources.iter_mut();
             if let Some(it) = all.find(|it| it.gvk() == new.gvk()) {
@@ -130,9 +130,9 @@ fn refused(before: &Project, after: &Project, beside: &Project) -> Result<()> {
             }
         }
         let webhooks = new.webhooks();
-        let mut wanted = Admission::ALL.to_vec();
-        wanted.retain(|it| webhooks.has(*it));
-        let refused = beside::refused_admissions(after, old, new, &wanted, true);
+        let mut admissions = Admission::ALL.to_vec();
+        admissions.retain(|it| webhooks.has(*it));
+        let refused = clashes::refused_admissions(after, old, new, &admissions, true);
         errors.extend(refused);
     }
     cannot_be(&errors)

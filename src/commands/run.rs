@@ -4,11 +4,11 @@ use std::path::{Path, PathBuf};
 
 use crate::apply::{self, Typed};
 use crate::cli::{Cli, Command, Import, ImportProjectArgs, InitArgs, Mode};
+use crate::commands::desired::Desired;
 use crate::commands::error::{Error, Result};
 use crate::commands::folder::error::FolderError;
 use crate::commands::folder::{self, from_here};
 use crate::commands::update::error::UNDO;
-use crate::commands::wanted::Wanted;
 use crate::evolve::error::ConflictError;
 use crate::plan::{Change, Plan};
 use crate::project::{PROJECT_FILE, Project};
@@ -81,26 +81,26 @@ impl<'a> Run<'a> {
         Ok(is_this)
     }
 
-    /// The end of every command: turns `wanted` into a plan, carries it out, checks it or shows it,
+    /// The end of every command: turns `desired` into a plan, carries it out, checks it or shows it,
     /// and reports it.
-    pub fn end(&self, tree: &Tree, wanted: Wanted) -> Result<()> {
-        let plan = resolve(wanted.changes, wanted.project, tree)?;
+    pub fn end(&self, tree: &Tree, desired: Desired) -> Result<()> {
+        let plan = resolve(desired.changes, desired.project, tree)?;
         if self.mode == Mode::Apply {
             let typed = Typed {
                 command: self.command.to_owned(),
                 line: self.line.clone(),
-                warnings: wanted.warnings.clone(),
-                next: wanted.next.to_owned(),
+                warnings: desired.warnings.clone(),
+                next: desired.next.to_owned(),
             };
             apply::apply(&self.root, &plan, typed)?;
         }
-        self.tell(&plan, wanted.warnings, wanted.next, tree);
+        self.tell(&plan, desired.warnings, desired.next, tree);
         let drift: Vec<String> = plan.changing().map(|step| step.path.clone()).collect();
         if self.mode == Mode::Check && !drift.is_empty() {
             let command = self.command;
             return Err(Error::OutOfDate { command, drift });
         }
-        match wanted.conflicts {
+        match desired.conflicts {
             files if files.is_empty() => Ok(()),
             files => {
                 let undo = (self.mode == Mode::Apply).then(|| from_here(&self.root, UNDO));

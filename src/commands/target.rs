@@ -2,7 +2,7 @@
 //! command line, for messages that say what to type. Pure.
 
 use crate::cli::{ExternalArgs, TypeArgs};
-use crate::commands::beside::check_beside;
+use crate::commands::clashes::check_clashes;
 use crate::commands::create_webhook::error::WebhookError;
 use crate::commands::error::{Error, Result};
 use crate::commands::external;
@@ -63,7 +63,7 @@ pub fn known(
 ) -> Result<Resource> {
     let unknown = || unknown_type(project, typed, is_suitable, is_accepted);
     let resource = found.ok_or_else(unknown)?;
-    check_beside(project, &resource)?;
+    check_clashes(project, &resource)?;
     Ok(resource)
 }
 

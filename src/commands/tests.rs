@@ -19,8 +19,8 @@ use miette::Diagnostic as _;
 
 /// The plan of a command for a project's files; `None` if the command does not plan.
 pub fn planned(cli: Cli, tree: &Tree) -> Option<Result<Plan>> {
-    let wanted = wanted(cli, tree, &|_, _| None)?;
-    Some(wanted.and_then(|wanted| resolve(wanted.changes, wanted.project, tree)))
+    let desired = desired(cli, tree, &|_, _| None)?;
+    Some(desired.and_then(|desired| resolve(desired.changes, desired.project, tree)))
 }
 
 /// A file of the tree as one that is given.
@@ -34,7 +34,7 @@ fn given_of(tree: &Tree, path: &str) -> Given {
 
 /// The changes that a command wants; for `manifests`, only those from markers.
 #[allow(clippy::too_many_lines, reason = "one arm for each command")]
-fn wanted(cli: Cli, tree: &Tree, history: History<'_>) -> Option<Result<Wanted>> {
+fn desired(cli: Cli, tree: &Tree, history: History<'_>) -> Option<Result<Desired>> {
     // With JSON, kbr asks no questions.
     let report = Report::new(&Cli {
         output: Output::Json,
@@ -216,17 +216,17 @@ impl Bench {
     /// The plan of the command, and the files in which it leaves conflicts.
     pub fn planned(&self, line: &str) -> Result<(Plan, Vec<String>)> {
         let tree = self.tree();
-        let wanted = self.wanted_in(&tree, line)?;
-        let plan = resolve(wanted.changes, wanted.project, &tree)?;
-        Ok((plan, wanted.conflicts))
+        let desired = self.desired_in(&tree, line)?;
+        let plan = resolve(desired.changes, desired.project, &tree)?;
+        Ok((plan, desired.conflicts))
     }
 
     /// The changes that the command wants.
-    pub fn wanted(&self, line: &str) -> Result<Wanted> {
-        self.wanted_in(&self.tree(), line)
+    pub fn desired(&self, line: &str) -> Result<Desired> {
+        self.desired_in(&self.tree(), line)
     }
 
-    fn wanted_in(&self, tree: &Tree, line: &str) -> Result<Wanted> {
+    fn desired_in(&self, tree: &Tree, line: &str) -> Result<Desired> {
         let words = ["kbr"].into_iter().chain(line.split_whitespace());
         let words = words.map(OsString::from);
         let words = words.collect::<Vec<_>>();
@@ -234,12 +234,12 @@ impl Bench {
         let cli = Cli::of(&words, &known).expect("a line that can be parsed");
         let name = cli.command.name();
         let history: History<'_> = &|path, look| self.history(path, look);
-        wanted(cli, tree, history).unwrap_or_else(|| panic!("`{name}` does not plan"))
+        desired(cli, tree, history).unwrap_or_else(|| panic!("`{name}` does not plan"))
     }
 
     /// The changes that the command wants, each as text, sorted.
     pub fn changes(&self, line: &str) -> Vec<String> {
-        let wanted = self.wanted(line).expect("no refusal");
+        let desired = self.desired(line).expect("no refusal");
         let change = |change: &Change| match change {
             Change::Create { path, force, .. } if *force => format!("force {path}"),
             Change::Create { path, .. } => format!("create {path}"),
@@ -255,7 +255,7 @@ impl Bench {
             Change::Rewrite { from, path, .. } if from == path => format!("rewrite {path}"),
             Change::Rewrite { from, path, .. } => format!("move {from} to {path}"),
         };
-        let mut changes: Vec<String> = wanted.changes.iter().map(change).collect();
+        let mut changes: Vec<String> = desired.changes.iter().map(change).collect();
         changes.sort();
         changes
     }
@@ -307,9 +307,13 @@ fn a_chart_that_was_deleted_whole_is_written_again() {
     let template = "dist/chart/Chart.yaml";
     let is_there = bench.files.remove(template).is_some();
     assert!(is_there, "{:?}", bench.files.keys());
-    let wanted = bench.wanted("chart").expect("no refusal");
+    let desired = bench.desired("chart").expect("no refusal");
     let warning = format!("`{template}` was deleted, and stays deleted");
-    assert!(wanted.warnings.contains(&warning), "{:?}", wanted.warnings);
+    assert!(
+        desired.warnings.contains(&warning),
+        "{:?}",
+        desired.warnings
+    );
     assert!(!bench.after("chart").files.contains_key(template));
 
     bench.files.retain(|path, _| !path.starts_with("dist/"));

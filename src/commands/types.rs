@@ -5,9 +5,9 @@ use std::collections::BTreeSet;
 use serde_json::Value;
 
 use crate::commands::create_api::error::ApiError;
+use crate::commands::desired::Desired;
 use crate::commands::error::{Error, Result};
 use crate::commands::manifests::error::ManifestsError;
-use crate::commands::wanted::Wanted;
 use crate::layout::{self, Place};
 use crate::manifests::crd::{self, CrdDocument, TypeName};
 use crate::manifests::source::{self, Declared, Remark};
@@ -72,14 +72,14 @@ pub fn has_types(project: &Project) -> bool {
 
 /// Rewrites crdgen before it runs, if it differs from what PROJECT requires: everything else follows from
 /// its output.
-pub fn crdgen(project: &Project, tree: &Tree, next: &'static str) -> Option<Wanted> {
+pub fn crdgen(project: &Project, tree: &Tree, next: &'static str) -> Option<Desired> {
     let change = scaffold::crdgen(project);
     let Change::Generate { path, text } = &change else {
         return None;
     };
     let warning =
         format!("`{path}` did not match PROJECT: kbr rewrites it, and all CRDs follow from it");
-    (tree.text(path) != Some(text)).then(|| Wanted {
+    (tree.text(path) != Some(text)).then(|| Desired {
         project: Some(project.clone()),
         warnings: vec![warning],
         changes: vec![change],

@@ -6,7 +6,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::commands::wanted::resources_of;
+use crate::commands::desired::resources_of;
 use crate::layout;
 use crate::marker::{ScaffoldMarker, module_name};
 use crate::plan::Change;

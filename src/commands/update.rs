@@ -6,11 +6,11 @@ pub mod error;
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use crate::commands::desired::{Desired, create, rewrite};
 use crate::commands::error::{Error, Result};
-use crate::commands::initial::rendering;
-use crate::commands::moves::Format;
+use crate::commands::init_files::rendering;
+use crate::commands::module_moves::Format;
 use crate::commands::refresh::Refresh;
-use crate::commands::wanted::{Wanted, create, rewrite};
 use crate::error::help_of;
 use crate::layout;
 use crate::lock::{self, Lock};
@@ -39,7 +39,7 @@ pub fn places(project: &Project) -> BTreeSet<String> {
 }
 
 /// The project as this kbr would have scaffolded it, with the edits of its owner.
-pub fn plan(project: &Project, tree: &Tree, tools: &Tools<'_>) -> Result<Wanted> {
+pub fn plan(project: &Project, tree: &Tree, tools: &Tools<'_>) -> Result<Desired> {
     let parts = scaffold::of(project).into_iter();
     let given = parts.filter(|part| matches!(part.what, What::Given(_)));
     let given: BTreeSet<String> = given.map(|part| part.path).collect();
@@ -60,7 +60,7 @@ pub fn plan(project: &Project, tree: &Tree, tools: &Tools<'_>) -> Result<Wanted>
     update.scaffold.changes.push(scaffold::crdgen(project));
     update.lock();
     update.scaffold.project.renew();
-    Ok(update.scaffold.wanted("kbr manifests"))
+    Ok(update.scaffold.desired("kbr manifests"))
 }
 
 struct Update<'a> {

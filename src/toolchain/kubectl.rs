@@ -11,7 +11,7 @@ use crate::layout;
 
 /// What kubectl prints with these arguments in the folder `root`, or what it says about its failure.
 pub fn output(root: &Path, arguments: &[&str]) -> Result<String, String> {
-    let program = own::variable("KUBECTL", "kubectl");
+    let program = environment::variable("KUBECTL", "kubectl");
     let output = Command::new(&program)
         .args(arguments)
         .current_dir(root)
@@ -51,7 +51,7 @@ pub fn kustomize(
             .stdin(Stdio::null())
             .output()
     };
-    let chosen = own::variable("KUBECTL", "");
+    let chosen = environment::variable("KUBECTL", "");
     let output = match (chosen.is_empty(), fallback) {
         (true, Some(fallback)) => run("kubectl".as_ref()).or_else(|_| run(fallback.as_os_str())),
         (true, None) => run("kubectl".as_ref()),

@@ -79,7 +79,7 @@ fn only_some_modules_use_the_system() {
         ("notify::", &["toolchain"]),
         ("rustix", &["report/screen"]),
         ("signal_hook", &["toolchain"]),
-        ("dirs::", &["envtest/store", "toolchain/own"]),
+        ("dirs::", &["envtest/store", "toolchain/environment"]),
         ("tempfile", &["apply", "envtest/store", "toolchain"]),
         ("ureq", &["envtest/download"]),
         // One reader of Rust sources knows what is a comment, an item, or code for tests.

@@ -136,7 +136,7 @@ fn a_second_version_leaves_roles_controller_and_stored_version_unchanged() {
             "insert config/samples/kustomization.yaml: - \"v1_foo.yaml\"",
         ]
     );
-    let project = bench.wanted(line).expect("no refusal").project;
+    let project = bench.desired(line).expect("no refusal").project;
     let stored = project.expect("PROJECT changes");
     let stored = stored
         .apis()

@@ -64,7 +64,7 @@ fn force_writes_the_files_of_a_policy_again() {
 fn a_policy_that_no_kustomization_lists_causes_a_warning() {
     let mut bench = with_foo().after("create policy --kind Foo --validating");
     let warnings = |bench: &Bench| {
-        let wanted = bench.wanted("manifests").expect("no refusal");
+        let wanted = bench.desired("manifests").expect("no refusal");
         let all = wanted.warnings.into_iter();
         all.filter(|it| it.contains("config/policy"))
             .collect::<Vec<_>>()

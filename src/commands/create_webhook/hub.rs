@@ -7,9 +7,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::commands::carrier::Carrier;
 use crate::commands::error::Result;
+use crate::commands::rename_map::{RenameMap, has_word, webhook_names};
 use crate::commands::target::named;
 use crate::commands::unneeded::Unneeded;
-use crate::commands::words::{Words, has_word, webhook_names};
 use crate::evolve::Rerendered;
 use crate::layout::{self, Place};
 use crate::names::Version;
@@ -250,14 +250,14 @@ fn moves(after: &Project, old: &Resource, admission: Admission) -> bool {
 }
 
 /// The names in markers.
-fn words(before: &Project, after: &Project, old: &Resource, new: &Resource) -> Words {
+fn words(before: &Project, after: &Project, old: &Resource, new: &Resource) -> RenameMap {
     let (group, plural) = (old.qualified_group(), old.plural.to_string());
-    Words {
+    RenameMap {
         group: [group.clone(), group],
         version: Some([old.version.to_string(), new.version.to_string()]),
         plurals: vec![[plural.clone(), plural]],
         webhooks: webhook_names([(before, old), (after, new)]).into(),
-        ..Words::default()
+        ..RenameMap::default()
     }
 }
 

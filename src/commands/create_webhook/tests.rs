@@ -98,7 +98,7 @@ fn one_command_or_several_give_the_same_result() {
 
 #[test]
 fn a_webhook_for_a_type_of_kubernetes_own_gives_a_warning() {
-    let warnings = |line: &str| with_foo().wanted(line).expect("no refusal").warnings;
+    let warnings = |line: &str| with_foo().desired(line).expect("no refusal").warnings;
     let of_pods = "create webhook --group core --version v1 --kind Pod --defaulting";
     assert!(warnings(of_pods)[0].starts_with("`core/v1 Pod` is Kubernetes' own: "));
     assert_eq!(warnings("create webhook --kind Foo --defaulting"), [""; 0]);
@@ -179,7 +179,7 @@ fn another_version_becomes_the_hub_with_everything_that_belongs_to_it() {
             "take out tests/it/main.rs: mod foo_v1alpha1_defaulter;",
         ]
     );
-    assert_eq!(bench.wanted(MOVE).expect("no refusal").warnings, [""; 0]);
+    assert_eq!(bench.desired(MOVE).expect("no refusal").warnings, [""; 0]);
     let after = bench.after(MOVE);
     let project = after.project();
     let hub = project.hub("example.com", "Foo").expect("a hub");
@@ -244,7 +244,7 @@ fn what_was_edited_moves_with_the_hub() {
         assert_eq!(after.text(path), format!("{}{rest}", moved.text(path)));
     }
     assert_eq!(
-        bench.wanted(MOVE).expect("no refusal").warnings,
+        bench.desired(MOVE).expect("no refusal").warnings,
         [
             "`src/controller/foo_controller.rs` still has the name `v1alpha1`: the code there is for `v1` now",
             "`src/webhook/v2/foo_converter.rs` was edited: its functions must convert to and from the hub `v1` now",
@@ -316,7 +316,7 @@ fn a_version_is_retired_with_commands_alone() {
 #[test]
 fn a_webhook_of_the_new_hub_stays_and_the_other_is_named() {
     let bench = with_hub().after("create webhook --kind Foo --version v1 --defaulting");
-    let warnings = bench.wanted(MOVE).expect("no refusal").warnings;
+    let warnings = bench.desired(MOVE).expect("no refusal").warnings;
     assert_eq!(
         warnings,
         [

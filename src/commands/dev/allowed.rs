@@ -45,7 +45,7 @@ fn is_in(text: &str, name: &str) -> bool {
 }
 
 fn file() -> Result<PathBuf> {
-    let folder = own::config().ok_or(DevError::NoConfigFolder)?;
+    let folder = environment::config().ok_or(DevError::NoConfigFolder)?;
     Ok(folder.join("contexts"))
 }
 

@@ -14,7 +14,7 @@ use super::sources::place_of_rights;
 use super::testing::ASSETS;
 use crate::report::{Happening, Level};
 use crate::toolchain::child::{Child, Line, Output};
-use crate::toolchain::own;
+use crate::toolchain::environment;
 
 /// The namespaces of an operator that watches only some; `make run-local` has the same default.
 const WATCH_NAMESPACE: &str = "WATCH_NAMESPACE";
@@ -43,7 +43,10 @@ impl Session<'_> {
         let line = Line::new(program, &[] as &[&str])
             .with(VARIABLE, "1")
             .with(ASSETS, &self.binaries)
-            .with(WATCH_NAMESPACE, own::variable(WATCH_NAMESPACE, "default"));
+            .with(
+                WATCH_NAMESPACE,
+                environment::variable(WATCH_NAMESPACE, "default"),
+            );
         self.count += 1;
         let (number, sender) = (self.count, self.sender.clone());
         let each = move |output| drop(sender.send(Event::Helper(number, output)));

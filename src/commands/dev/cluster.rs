@@ -107,7 +107,7 @@ impl Cluster {
             environment: deployed
                 .environment
                 .into_iter()
-                .filter(|(name, _)| own::variable(name, "").is_empty())
+                .filter(|(name, _)| environment::variable(name, "").is_empty())
                 .collect(),
         })
     }
@@ -122,7 +122,9 @@ impl Cluster {
 
 /// The files of the user's kubeconfig, by the folders that they are in.
 fn kubeconfigs(root: &Path) -> Vec<(PathBuf, Value)> {
-    let paths = own::kubeconfigs().into_iter().map(|path| root.join(path));
+    let paths = environment::kubeconfigs()
+        .into_iter()
+        .map(|path| root.join(path));
     let files = paths.filter_map(|path| {
         let text = read_text(&path).ok()??;
         let folder = std::path::absolute(path.parent()?).ok()?;

@@ -9,7 +9,7 @@ use crate::cli::Color;
 use crate::error::IoError;
 use crate::layout;
 use crate::toolchain::child::{Child, Line, Output};
-use crate::toolchain::own;
+use crate::toolchain::environment;
 
 /// What a job makes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -69,7 +69,7 @@ impl Job {
         let format = "--message-format=json-render-diagnostics";
         let line = match kind {
             Kind::Manifests => Line::new(
-                own::path(),
+                environment::path(),
                 &["manifests", "--output=json", "--color", color],
             )
             .with("CARGO_TERM_QUIET", "true"),

@@ -28,7 +28,7 @@ use crate::commands::error::Result;
 use crate::project::{PROJECT_FILE, Project};
 use crate::report::{Happening, Level, Pressed, Report};
 use crate::toolchain::child::Output;
-use crate::toolchain::own;
+use crate::toolchain::environment;
 use crate::toolchain::signals::Following;
 use crate::tree::Tree;
 
@@ -84,7 +84,7 @@ pub struct Session<'a> {
 
 /// The folder of the API server's binaries.
 pub fn binaries(root: &Path) -> Result<PathBuf> {
-    let printed = own::output(root, &["envtest", "path"]);
+    let printed = environment::output(root, &["envtest", "path"]);
     let printed = printed.map_err(|reason| DevError::NoBinaries { reason })?;
     Ok(printed.trim_end().into())
 }
@@ -150,7 +150,7 @@ impl<'a> Session<'a> {
                     Pressed::Own => {}
                     Pressed::Pause { controller, object } => self.pause(&controller, &object),
                     Pressed::Other if what == "q" => break,
-                    Pressed::Other => self.typed(&what),
+                    Pressed::Other => self.handle_key(&what),
                 },
                 Ok(Event::Files { is_made }) => {
                     self.debounce.touch(Instant::now());

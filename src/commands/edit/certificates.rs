@@ -6,9 +6,9 @@
 use std::collections::BTreeSet;
 
 use crate::commands::carrier::Carrier;
+use crate::commands::desired::{Desired, added, generated};
 use crate::commands::error::Result;
 use crate::commands::unneeded::Unneeded;
-use crate::commands::wanted::{Wanted, added, generated};
 use crate::layout;
 use crate::plan::Change;
 use crate::project::{Certificates, Project};
@@ -17,7 +17,7 @@ use crate::scaffold;
 use crate::tree::Tree;
 
 /// The project with that maker, and the changes to its files.
-pub fn plan(project: &Project, certificates: Certificates, tree: &Tree) -> Result<Wanted> {
+pub fn plan(project: &Project, certificates: Certificates, tree: &Tree) -> Result<Desired> {
     let mut after = project.clone();
     after.certificates = certificates;
     let mut changes = added(&after, &scaffold::of(project), &[], false);
@@ -39,9 +39,9 @@ pub fn plan(project: &Project, certificates: Certificates, tree: &Tree) -> Resul
     let known = scaffold::rendered(project);
     let mut carrier = Carrier::new(project, [&known, &known], tree);
     changes.extend(carrier.both(&after, &BTreeSet::new()));
-    Ok(Wanted {
+    Ok(Desired {
         conflicts: carrier.end()?,
-        ..Wanted::of(after, changes, unneeded.warnings())
+        ..Desired::of(after, changes, unneeded.warnings())
     })
 }
 

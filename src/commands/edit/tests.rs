@@ -233,10 +233,10 @@ fn a_file_that_refers_to_a_moved_file_is_reported() {
         "See api/src/v1/captain_types.rs.\n".to_owned(),
     );
 
-    let wanted = bench.wanted("edit --multigroup").expect("no refusal");
+    let desired = bench.desired("edit --multigroup").expect("no refusal");
 
     assert_eq!(
-        wanted.warnings,
+        desired.warnings,
         ["`config/NOTES.md` still names `api/src/v1/captain_types.rs`, which has moved"]
     );
 }

@@ -204,8 +204,8 @@ fn deletion_leaves_nothing() {
 #[test]
 fn a_guessed_sample_and_a_webhook_give_warnings() {
     let bench = bench("");
-    let wanted = bench.wanted(&format!("create webhook {ISSUER} --defaulting"));
-    let warnings = wanted.expect("no refusal").warnings;
+    let desired = bench.desired(&format!("create webhook {ISSUER} --defaulting"));
+    let warnings = desired.expect("no refusal").warnings;
     assert_eq!(
         warnings,
         [

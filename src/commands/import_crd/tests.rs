@@ -52,8 +52,8 @@ fn args(except: &[&str]) -> ImportCrdArgs {
 }
 
 fn imported(project: Project, crds: &[(&str, &str)]) -> Result<Project> {
-    let wanted = plan(project, &args(&[]), documents(crds))?;
-    Ok(wanted.project.expect("a project"))
+    let desired = plan(project, &args(&[]), documents(crds))?;
+    Ok(desired.project.expect("a project"))
 }
 
 fn refusal(project: Project, crds: &[(&str, &str)]) -> String {
@@ -141,8 +141,8 @@ fn the_error_of_one_crd_says_how_to_leave_it_out() {
 #[test]
 fn the_files_are_those_of_a_type() {
     let crds = documents(&[("crew.example.com", "Captain")]);
-    let wanted = plan(project(false), &args(&[]), crds).expect("an import");
-    let text = format!("{:#?}", wanted.changes);
+    let desired = plan(project(false), &args(&[]), crds).expect("an import");
+    let text = format!("{:#?}", desired.changes);
     for path in ["api/src/v1/captain_types.rs", "captain_editor_role.yaml"] {
         assert!(text.contains(path), "{path}");
     }
@@ -158,8 +158,8 @@ fn crds_can_be_left_out() {
         format!("{message:?}").contains("vecs.crew.example.com"),
         "{message:?}"
     );
-    let wanted = plan(&["vecs.crew.example.com"]).expect("an import");
-    let kinds = wanted.project.expect("a project").resources;
+    let desired = plan(&["vecs.crew.example.com"]).expect("an import");
+    let kinds = desired.project.expect("a project").resources;
     let kinds: Vec<&str> = kinds.iter().map(|it| it.kind.as_str()).collect();
     assert_eq!(kinds, ["Captain"]);
     let message = plan(&["vecs"]).expect_err("no such CRD").to_string();
@@ -170,7 +170,7 @@ fn crds_can_be_left_out() {
 fn created(project: &Project, line: &str) -> Vec<(String, String)> {
     let args: Vec<_> = format!("kbr {line}").split(' ').map(Into::into).collect();
     let cli = Cli::of(&args, &Known::default()).expect("a line");
-    let wanted = match cli.command {
+    let desired = match cli.command {
         Command::Create(Create::Api(args)) => {
             let parts = Parts {
                 resource: false,
@@ -183,7 +183,7 @@ fn created(project: &Project, line: &str) -> Vec<(String, String)> {
         }
         _ => panic!("{line}"),
     };
-    let changes = wanted.expect(line).changes.into_iter();
+    let changes = desired.expect(line).changes.into_iter();
     let created = changes.filter_map(|change| match change {
         Change::Create { path, text, .. } => Some((path, text)),
         _ => None,
@@ -204,8 +204,8 @@ fn what_is_scaffolded_for_an_imported_kind_assumes_no_fields() {
         second["name"] = json!("v2");
         second["storage"] = json!(false);
         versions.as_array_mut().expect("a list").push(second);
-        let wanted = plan(project(false), &args(&[]), crds).expect("an import");
-        let project = wanted.project.expect("a project");
+        let desired = plan(project(false), &args(&[]), crds).expect("an import");
+        let project = desired.project.expect("a project");
         for line in [
             "create api --resource=false --version v1 --kind Captain",
             "create webhook --version v1 --kind Captain --conversion --spoke v2",

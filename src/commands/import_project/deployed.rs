@@ -134,7 +134,7 @@ impl Deployed {
         if !self.is_irregular(&project.project_name) {
             return texts;
         }
-        let all = crate::commands::initial::texts(project);
+        let all = crate::commands::init_files::texts(project);
         let found = all
             .into_iter()
             .find(|(path, _)| path == layout::DEFAULT_KUSTOMIZATION);

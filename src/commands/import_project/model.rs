@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::str::FromStr;
 
-use crate::commands::beside::{check_beside, check_controller};
+use crate::commands::clashes::{check_clashes, check_controller};
 use crate::commands::error::{Error, Result};
 use crate::commands::import_crd;
 use crate::import::go::GoProject;
@@ -165,7 +165,7 @@ impl Model {
         let core = (core.version == version).then_some(core)?;
         Resource::core(core)
             .ok()
-            .filter(|it| check_beside(&self.project, it).is_ok())
+            .filter(|it| check_clashes(&self.project, it).is_ok())
     }
 
     /// The controllers that PROJECT lists for a resource.

@@ -127,7 +127,7 @@ fn converters(
 
 /// `src/lib.rs` of a new project.
 fn scaffold_lib(project: &crate::project::Project) -> Option<String> {
-    let mut texts = crate::commands::initial::texts(project).into_iter();
+    let mut texts = crate::commands::init_files::texts(project).into_iter();
     texts
         .find(|(path, _)| path == layout::LIB)
         .map(|(_, text)| text)

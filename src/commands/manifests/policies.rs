@@ -2,9 +2,9 @@
 
 use serde_json::Value;
 
+use crate::commands::desired::resources_of;
 use crate::commands::error::Result;
 use crate::commands::types::Types;
-use crate::commands::wanted::resources_of;
 use crate::layout::{self, Place};
 use crate::manifests::json::{list_of, text_of};
 use crate::manifests::policy::{self, KnownKind};

@@ -2,11 +2,11 @@
 
 use super::{Requested, cannot_be, cluster, refused, unknown};
 use crate::cli::{OptionalGroup, RenameGroupArgs};
-use crate::commands::beside;
+use crate::commands::clashes;
 use crate::commands::error::{Error, Result};
+use crate::commands::model_change::changed;
 use crate::commands::rename::error::RenameError;
-use crate::commands::renamed::changed;
-use crate::commands::words::Words;
+use crate::commands::rename_map::RenameMap;
 use crate::names::Group;
 use crate::project::{Project, Resource};
 
@@ -20,7 +20,7 @@ pub fn requested(project: &Project, args: &RenameGroupArgs) -> Result<Requested>
     if group.as_ref() == to {
         return Err(RenameError::SameName { name: from }.into());
     }
-    beside::check_typed_group(project, &domain, "--to", to)?;
+    clashes::check_typed_group(project, &domain, "--to", to)?;
     let mut after = project.clone();
     let own = after.resources.iter_mut().filter(|it| it.is_own());
     for resource in own.filter(|it| it.qualified_group() == from) {
@@ -36,15 +36,15 @@ pub fn requested(project: &Project, args: &RenameGroupArgs) -> Result<Requested>
     if project.apis().any(|it| it.qualified_group() == into) {
         return Err(RenameError::Taken { name: into }.into());
     }
-    let groups = changed(project, &after).map(|(_, new)| beside::check_group(&after, new));
+    let groups = changed(project, &after).map(|(_, new)| clashes::check_group(&after, new));
     let errors: Vec<Error> = groups.filter_map(Result::err).collect();
     cannot_be(&errors)?;
     refused(project, &after, &after)?;
     let warnings = cluster::of_group(&old, &into);
-    let words = Words {
+    let words = RenameMap {
         left: left(&old, group.as_ref(), &from),
         group: [from, into],
-        ..Words::default()
+        ..RenameMap::default()
     };
     Ok((after, words, warnings))
 }

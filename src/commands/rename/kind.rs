@@ -4,8 +4,8 @@ use super::{Requested, cluster, refused, unknown};
 use crate::cli::{OptionalGroup, RenameKindArgs};
 use crate::commands::error::{Error, Result};
 use crate::commands::rename::error::RenameError;
+use crate::commands::rename_map::RenameMap;
 use crate::commands::target::plural;
-use crate::commands::words::Words;
 use crate::names::{ControllerName, Kind, Plural};
 use crate::project::{CoreType, Project, Resource};
 
@@ -16,13 +16,13 @@ pub fn requested(project: &Project, args: &RenameKindArgs) -> Result<Requested> 
     let after = renamed(project, old, &args.to, &plural)?;
     // A cluster has both kinds for a while, so their names must not clash.
     refused(project, &after, project)?;
-    let words = Words {
+    let words = RenameMap {
         group: [old.qualified_group(), old.qualified_group()],
         kind: Some([&old.kind, &args.to].map(Kind::to_string)),
         type_name: Some([&old.kind, &args.to].map(Kind::type_name)),
         plurals: vec![[&old.plural, &plural].map(Plural::to_string)],
         left: vec![old.kind.lower()],
-        ..Words::default()
+        ..RenameMap::default()
     };
     let warnings = cluster::of_kind(old, &args.to, &plural);
     Ok((after, words, warnings))

@@ -3,14 +3,14 @@
 //! It works like the other renames: each file is rendered with the old name and with the new
 //! one, and paths are rewritten token by token. Pure.
 
-use crate::commands::beside;
+use crate::commands::clashes;
+use crate::commands::desired::Desired;
 use crate::commands::edit::error::EditError;
 use crate::commands::error::Result;
-use crate::commands::initial;
-use crate::commands::moves::Format;
-use crate::commands::renamed::Renamed;
-use crate::commands::wanted::Wanted;
-use crate::commands::words::Words;
+use crate::commands::init_files;
+use crate::commands::model_change::ModelChange;
+use crate::commands::module_moves::Format;
+use crate::commands::rename_map::RenameMap;
 use crate::lock::{self, Lock};
 use crate::names::{ProjectName, objects};
 use crate::project::Project;
@@ -24,13 +24,13 @@ pub fn plan(
     name: &ProjectName,
     tree: &Tree,
     format: Format<'_>,
-) -> Result<Wanted> {
+) -> Result<Desired> {
     let old = &project.project_name;
     let mut after = project.clone();
     after.project_name = name.clone();
     // The module of a group with the same name as the project gets a different name.
     for resource in &after.resources {
-        beside::check_beside(&after, resource)?;
+        clashes::check_clashes(&after, resource)?;
     }
     let lock: Option<Lock> = tree.text(lock::PATH).map(str::parse).transpose()?;
     if let Some(name) = lock.as_ref().and_then(|lock| lock.taken(name.as_str()))
@@ -38,11 +38,11 @@ pub fn plan(
     {
         return Err(EditError::PackageExists { name }.into());
     }
-    let words = Words {
+    let words = RenameMap {
         left: left(old),
-        ..Words::default()
+        ..RenameMap::default()
     };
-    let [olds, news] = [project, &after].map(initial::texts);
+    let [olds, news] = [project, &after].map(init_files::texts);
     let both = olds.into_iter().zip(news);
     let mut texts: Vec<_> = both.map(|(old, new)| [old, new]).collect();
     texts.extend(lock.map(|before| {
@@ -51,7 +51,7 @@ pub fn plan(
         [before, after].map(|lock| (lock::PATH.to_owned(), lock.to_string()))
     }));
     let pairs = scaffold::pairs(project, &after);
-    let mut renamed = Renamed::of(project, &after, &words, &pairs, texts, tree)?;
+    let mut renamed = ModelChange::of(project, &after, &words, &pairs, texts, tree)?;
     let changes = renamed.changes(&mut after, tree, format);
     // Cargo has added packages to the lock file that kbr rendered.
     let rendered = |name: &ProjectName| hash(&lock::render(name.as_str()));
@@ -63,7 +63,7 @@ pub fn plan(
         warnings.extend(renamed.left(&words, tree));
         warnings.push(of_cluster(old));
     }
-    Ok(renamed.wanted(after, changes, warnings))
+    Ok(renamed.desired(after, changes, warnings))
 }
 
 /// The texts that refer to the project; its name alone may be any word.

@@ -122,7 +122,7 @@ fn mine(_: v1::Captain) -> &'static str {
     assert!(text.contains(rbac), "{text}");
     *text = text.replace(rbac, "resources=captains,verbs=list;watch;delete");
 
-    let wanted = bench.wanted(RENAME).expect("no refusal");
+    let desired = bench.desired(RENAME).expect("no refusal");
     let after = bench.after(RENAME);
 
     let path = "src/controller/warden_controller.rs";
@@ -152,7 +152,7 @@ fn mine(_: v1::Captain) -> &'static str {
     let lines = lines.map(|part| line_of(text, part));
     let left = format!("`{path}` still has the name `Captain` in lines {lines:?}");
     let left = left.replace(['[', ']'], "");
-    assert!(wanted.warnings.contains(&left), "{:?}", wanted.warnings);
+    assert!(desired.warnings.contains(&left), "{:?}", desired.warnings);
     let recorded = &after.project().files[path];
     let unedited = SINGLE.after(RENAME).project();
     assert_eq!(*recorded, unedited.files[path], "what kbr would write");
@@ -219,7 +219,7 @@ fn the_generated_crd_is_removed() {
 #[test]
 fn warnings_explain_what_it_means_for_a_cluster() {
     let bench = SINGLE.clone();
-    let warnings = bench.wanted(RENAME).expect("no refusal").warnings;
+    let warnings = bench.desired(RENAME).expect("no refusal").warnings;
     assert_eq!(warnings.len(), 2, "{warnings:?}");
     let resources =
         "`wardens.crew.example.com` is a different resource from `captains.crew.example.com`";
@@ -248,8 +248,8 @@ fn a_file_of_the_owner_with_the_old_name_is_reported() {
     let mut bench = Bench::new().after("create api --kind Foo");
     let sample = "config/samples/v1alpha1_foo.yaml";
     let left = |bench: &Bench| {
-        let wanted = bench.wanted("rename kind --kind Foo --to FooBar");
-        let mut warnings = wanted.expect("no refusal").warnings;
+        let desired = bench.desired("rename kind --kind Foo --to FooBar");
+        let mut warnings = desired.expect("no refusal").warnings;
         warnings.truncate(warnings.len() - 2);
         warnings
     };
@@ -278,8 +278,8 @@ fn the_old_name_is_reported_even_if_the_new_one_is_its_beginning() {
         "docs/a.md",
         "A CronTabJob.\n\nA crontabjob and CronTabJobs.\nA CronTab.\n",
     );
-    let wanted = bench.wanted("rename kind --kind CronTabJob --to CronTab");
-    let warnings = wanted.expect("no refusal").warnings;
+    let desired = bench.desired("rename kind --kind CronTabJob --to CronTab");
+    let warnings = desired.expect("no refusal").warnings;
     let left = [
         "`docs/a.md` still has the name `CronTabJob` in line 1",
         "`docs/a.md` still has the name `crontabjob` in line 3",

@@ -3,10 +3,10 @@
 use super::{Requested, cluster, refused, unknown};
 use crate::cli::{OptionalGroup, RenameVersionArgs};
 use crate::commands::error::{Error, Result};
+use crate::commands::model_change::changed;
 use crate::commands::rename::error::RenameError;
-use crate::commands::renamed::changed;
+use crate::commands::rename_map::RenameMap;
 use crate::commands::target::named;
-use crate::commands::words::Words;
 use crate::project::{CoreType, Project, Resource};
 
 /// The project with the version under its new name.
@@ -23,13 +23,13 @@ pub fn requested(project: &Project, args: &RenameVersionArgs) -> Result<Requeste
         .iter()
         .flat_map(|it| [it.kind.to_string(), it.kind.lower()]);
     let plural = |it: &&Resource| it.plural.to_string();
-    let words = Words {
+    let words = RenameMap {
         group: [group.clone(), group.clone()],
         version: Some([args.version.to_string(), args.to.to_string()]),
         plurals: old.iter().map(|it| [plural(it), plural(it)]).collect(),
         left: vec![format!("{group}/{}", args.version)],
         left_beside: if stays { kinds.collect() } else { Vec::new() },
-        ..Words::default()
+        ..RenameMap::default()
     };
     let warnings = cluster::of_version(&old, &args.to);
     Ok((after, words, warnings))

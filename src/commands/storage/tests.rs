@@ -67,7 +67,7 @@ fn stored_versions_are_remembered_until_the_user_removes_them() {
     assert!(!start.files.contains_key(MIGRATION));
 
     let moved = with_stored(&bench(), "v2");
-    let warnings = moved.wanted("manifests").expect("no refusal").warnings;
+    let warnings = moved.desired("manifests").expect("no refusal").warnings;
     let warning = format!(
         "`Foo` is stored in `v2` now: once that is deployed, follow `{MIGRATION}` in each cluster"
     );

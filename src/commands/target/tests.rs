@@ -142,7 +142,7 @@ fn two_groups_with_one_first_word_have_two_modules() {
         let mut bench = one(first, "");
         bench.edit("crds.yaml", &CRD.replace("crew.sea.org", second));
         let refused = bench
-            .wanted("import crd crds.yaml")
+            .desired("import crd crds.yaml")
             .expect_err("one module");
         let help = miette::Diagnostic::help(&refused)
             .expect("a help")

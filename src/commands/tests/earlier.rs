@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::Bench;
 use crate::commands::error::Error;
-use crate::commands::initial::rendering;
+use crate::commands::init_files::rendering;
 use crate::commands::update::error::UpdateError;
 use crate::layout;
 use crate::project::PROJECT_FILE;

@@ -14,7 +14,7 @@ use std::fmt::Write;
 use std::ops::ControlFlow;
 
 use super::Bench;
-use crate::commands::initial::rendering;
+use crate::commands::init_files::rendering;
 use crate::fuzz::random::{self, Random};
 use crate::layout;
 use crate::plan::Plan;
@@ -48,7 +48,7 @@ struct Edit {
 enum How {
     /// A line of the owner's own.
     Insert,
-    /// Words at the end of a line.
+    /// RenameMap at the end of a line.
     Extend,
     /// A module of the owner's own among the lines above a marker.
     Among,

@@ -30,7 +30,7 @@ fn an_edited_file_stays_and_nothing_refers_to_it() {
     let bench = edited(path, "// mine\n");
     let line = "delete api --kind Foo";
     assert_eq!(outcome(&bench, line, path), Outcome::Kept);
-    let warnings = bench.wanted(line).expect("no refusal").warnings;
+    let warnings = bench.desired(line).expect("no refusal").warnings;
     assert_eq!(
         warnings[0],
         format!(
@@ -47,7 +47,7 @@ fn an_edited_file_stays_and_nothing_refers_to_it() {
     assert!(!left.project().files.contains_key(path));
 
     let bench = edited("tests/it/foo_controller.rs", "// mine\n");
-    let warnings = bench.wanted(line).expect("no refusal").warnings;
+    let warnings = bench.desired(line).expect("no refusal").warnings;
     assert_eq!(
         warnings[0],
         "`tests/it/foo_controller.rs` was edited, so it stays, but is no longer part of the project: take out \
@@ -57,7 +57,7 @@ fn an_edited_file_stays_and_nothing_refers_to_it() {
     let bench = edited(path, "// mine\n");
     let forced = "delete api --kind Foo --force";
     assert_eq!(outcome(&bench, forced, path), Outcome::Removed);
-    assert_eq!(bench.wanted(forced).expect("no refusal").warnings.len(), 1);
+    assert_eq!(bench.desired(forced).expect("no refusal").warnings.len(), 1);
     let alone = Bench::new().after("create api --kind Bar --version v1 --controller=false");
     assert_same(&bench.after(forced), &alone, forced);
 }
@@ -75,7 +75,7 @@ fn a_module_that_contains_others_stays_declared() {
         left.text("api/src/lib.rs")
             .contains("\npub mod v1alpha1;\n")
     );
-    let warnings = bench.wanted(line).expect("no refusal").warnings;
+    let warnings = bench.desired(line).expect("no refusal").warnings;
     assert_eq!(
         warnings[0],
         format!(
@@ -100,7 +100,7 @@ fn a_module_that_declares_one_that_stays_is_needed_too() {
     assert!(left.text("api/src/lib.rs").contains("\npub mod batch;\n"));
     assert!(!left.files.contains_key("src/controller/batch.rs"));
     assert!(!left.text("src/controller.rs").contains("batch"));
-    let warnings = bench.wanted(line).expect("no refusal").warnings;
+    let warnings = bench.desired(line).expect("no refusal").warnings;
     assert_eq!(warnings.len(), 2, "one file was edited: {warnings:?}");
 }
 
@@ -143,7 +143,7 @@ fn lines_that_somebody_has_moved_are_reported() {
         format!("{tests}\nmod foo_controller;\n"),
     );
     let mut warnings = bench
-        .wanted("delete controller --kind Foo")
+        .desired("delete controller --kind Foo")
         .expect("no refusal")
         .warnings;
     assert_eq!(
@@ -223,7 +223,7 @@ fn warnings_explain_what_it_means_for_a_cluster() {
         .after("create api --kind Foo --version v1 --controller=false")
         .after("create api --kind Foo --version v2 --controller=false");
     let warnings = |bench: &Bench, line: &str| {
-        let mut warnings = bench.wanted(line).expect("no refusal").warnings;
+        let mut warnings = bench.desired(line).expect("no refusal").warnings;
         assert_eq!(warnings.len(), 1, "{warnings:?}");
         warnings.remove(0)
     };
@@ -249,7 +249,7 @@ fn warnings_explain_what_it_means_for_a_cluster() {
     assert!(hook.ends_with(until), "{hook}");
     let pod = hooked.after("create webhook --group core --version v1 --kind Pod --defaulting");
     let one_of_two = pod
-        .wanted("delete webhook --kind Foo --defaulting")
+        .desired("delete webhook --kind Foo --defaulting")
         .expect("no refusal");
     assert_eq!(
         one_of_two.warnings, [""; 0],
@@ -277,7 +277,7 @@ fn objects_that_tests_would_still_apply_are_reported() {
         .files
         .insert("tests/stored/older.yaml".to_owned(), first);
     let warnings = bench
-        .wanted("delete api --kind Foo")
+        .desired("delete api --kind Foo")
         .expect("no refusal")
         .warnings;
     let named: Vec<&str> = warnings
@@ -295,7 +295,7 @@ fn objects_that_tests_would_still_apply_are_reported() {
     );
     let bench = bench.after("delete api --kind Bar --version v1");
     let warnings = bench
-        .wanted("delete api --kind Foo")
+        .desired("delete api --kind Foo")
         .expect("no refusal")
         .warnings;
     assert!(

@@ -64,7 +64,7 @@ fn of(bench: usize) -> usize {
     let lock = "\n[[package]]\nname = \"ocean\"\nversion = \"1.0.0\"\n";
     bench.edit(lock::PATH, lock);
     let line = "edit --project-name my-operator";
-    let warnings = bench.wanted(line).expect("no refusal").warnings;
+    let warnings = bench.desired(line).expect("no refusal").warnings;
     let after = bench.after(line);
 
     let expected = owners
@@ -101,7 +101,9 @@ fn a_lease_with_a_custom_name_keeps_it() {
 #[test]
 fn a_warning_explains_what_it_means_for_a_cluster() {
     let bench = project("", "bench");
-    let warnings = bench.wanted("edit --project-name zoo").expect("no refusal");
+    let warnings = bench
+        .desired("edit --project-name zoo")
+        .expect("no refusal");
     let warnings = warnings.warnings;
     assert_eq!(warnings.len(), 1, "{warnings:?}");
     assert!(warnings[0].contains("`bench-system`"), "{warnings:?}");
@@ -109,7 +111,7 @@ fn a_warning_explains_what_it_means_for_a_cluster() {
     assert!(warnings[0].contains("keep the namespace"), "{warnings:?}");
     assert!(!warnings[0].contains("kubectl"), "{warnings:?}");
     let same = bench
-        .wanted("edit --project-name bench")
+        .desired("edit --project-name bench")
         .expect("no refusal");
     assert_eq!(same.warnings, [""; 0]);
     assert_same(&bench.after("edit --project-name bench"), &bench);

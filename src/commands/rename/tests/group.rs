@@ -106,7 +106,7 @@ fn mine(_: api::crew::v2::Captain) -> crate::webhook::crew::v2::captain_defaulte
     bench.edit("api/src/crew.rs", "\npub mod shared;\n");
     bench.edit("api/src/crew/shared.rs", "//! Mine.\n");
     let line = rename("crew", "sea.creatures");
-    let warnings = bench.wanted(&line).expect("no refusal").warnings;
+    let warnings = bench.desired(&line).expect("no refusal").warnings;
     let after = bench.after(&line);
 
     let path = "src/controller/sea_creatures/captain_controller.rs";
@@ -146,7 +146,7 @@ fn the_generated_crds_are_removed() {
 #[test]
 fn warnings_explain_what_it_means_for_a_cluster() {
     let warnings = SINGLE
-        .wanted(&rename("crew", "fleet"))
+        .desired(&rename("crew", "fleet"))
         .expect("no refusal")
         .warnings;
     assert_eq!(warnings.len(), 2, "{warnings:?}");

@@ -127,7 +127,7 @@ fn mine(_: v1alpha1::CaptainSpec, _: api::v1alpha1::Captain) -> v1alpha1::Own {
     bench.edit("src/lib.rs", "mod helper;\n");
 
     let line = "rename version --kind Captain --version v1alpha1 --to v1";
-    let warnings = bench.wanted(line).expect("no refusal").warnings;
+    let warnings = bench.desired(line).expect("no refusal").warnings;
     let after = bench.after(line);
 
     let text = after.text(controller);
@@ -202,7 +202,7 @@ fn a_module_of_the_owner_moves_with_the_version_if_nothing_stays_in_it() {
 fn warnings_explain_what_it_means_for_a_cluster() {
     let bench = SINGLE.clone();
     let warnings = bench
-        .wanted(&rename("v2", "v3"))
+        .desired(&rename("v2", "v3"))
         .expect("no refusal")
         .warnings;
     assert_eq!(warnings.len(), 2, "{warnings:?}");

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use super::Broken;
 use super::start::{EXTERNAL, GIVEN};
-use crate::commands::initial::rendering;
+use crate::commands::init_files::rendering;
 use crate::commands::tests::Bench;
 use crate::layout;
 use crate::lock;

@@ -78,9 +78,9 @@ fn imported(prefix: &str) -> (Bench, BTreeSet<String>) {
         panic!("a line that can be parsed");
     };
     let name = "navy".parse().expect("a name");
-    let wanted = import_project::plan(&args, "go", "../go", &files, documents, Ok(name));
-    let wanted = wanted.expect("no refusal");
-    let plan = resolve(wanted.changes, wanted.project, &Tree::default()).expect("no conflict");
+    let desired = import_project::plan(&args, "go", "../go", &files, documents, Ok(name));
+    let desired = desired.expect("no refusal");
+    let plan = resolve(desired.changes, desired.project, &Tree::default()).expect("no conflict");
     let mut bench = Bench::default().with(&plan);
     bench.files.retain(|path, _| !layout::is_vendored(path));
     let known = scaffold::rendered(&bench.project());

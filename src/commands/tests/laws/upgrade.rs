@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use super::check::{different, rendered, up_to_date};
 use super::{Broken, World};
-use crate::commands::initial::rendering;
+use crate::commands::init_files::rendering;
 use crate::commands::tests::Bench;
 use crate::layout::{self, UPDATE_BESIDE};
 use crate::templates;

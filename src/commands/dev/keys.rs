@@ -6,7 +6,7 @@ use super::session::Session;
 use crate::report::{Happening, Level};
 
 impl Session<'_> {
-    pub(super) fn typed(&mut self, what: &str) {
+    pub(super) fn handle_key(&mut self, what: &str) {
         match what {
             "r" => {
                 self.edited = Some(Instant::now());
@@ -24,8 +24,7 @@ impl Session<'_> {
             // `?` lists the keys.
             _ if self.report.has_screen() => {}
             _ => {
-                let keys =
-                    "press q to stop, r to rebuild, or t to run the tests of what has changed, then Enter";
+                let keys = "press q to stop, r to rebuild, or t to run the tests of what has changed, then Enter";
                 self.tell(Happening::new("help", Level::Note, "Keys").text(keys));
             }
         }

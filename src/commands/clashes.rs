@@ -52,7 +52,7 @@ pub fn name_taken(
 }
 
 /// Refuses a resource that would be in the folder of another group, or in the files of another type.
-pub fn check_beside(project: &Project, new: &Resource) -> Result<()> {
+pub fn check_clashes(project: &Project, new: &Resource) -> Result<()> {
     for other in &project.resources {
         if project.groups_clash(new, other) {
             return Err(ApiError::GroupClash {
@@ -222,7 +222,7 @@ pub fn check_group(project: &Project, new: &Resource) -> Result<()> {
                 .is_some_and(|group| CoreType::of_kind(group, &new.kind).is_some()),
         }
         .into()),
-        _ => check_beside(project, new),
+        _ => check_clashes(project, new),
     }
 }
 

@@ -7,10 +7,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::RenamedFiles;
+use crate::commands::desired::insert;
 use crate::commands::error::Result;
-use crate::commands::lines::RenamedLine;
-use crate::commands::moves;
-use crate::commands::wanted::insert;
+use crate::commands::line_edits::RenamedLine;
+use crate::commands::module_moves;
 use crate::modules::{MoveError, Moved};
 use crate::plan::Change;
 use crate::project::Project;
@@ -39,9 +39,9 @@ impl Surroundings {
             what: part.what.clone(),
         };
         let existing: Vec<Part> = scaffold::of(before).iter().map(moved).collect();
-        let wanted = scaffold::of(after);
-        let removed = scaffold::without(existing.clone(), &wanted);
-        let added = scaffold::without(wanted, &existing);
+        let desired = scaffold::of(after);
+        let removed = scaffold::without(existing.clone(), &desired);
+        let added = scaffold::without(desired, &existing);
         let [gone, new] = [&removed, &added]
             .map(|parts| parts.iter().map(Part::identity).collect::<BTreeSet<_>>());
         let is_renamed = |(old, now): &(Part, Part)| {
@@ -103,7 +103,7 @@ impl Surroundings {
         for part in &self.added {
             let path = part.path.as_str();
             if let What::Line { marker, fragment } = &part.what {
-                let owners = moves::declaration(moved, path, fragment);
+                let owners = module_moves::declaration(moved, path, fragment);
                 changes.push(insert(path, *marker, owners.unwrap_or(fragment)));
             } else if is_missing(path) {
                 changes.extend(part.change(after, false));

@@ -8,7 +8,7 @@ use crate::tree::Tree;
 
 /// The changes that a command wants, before they are compared with the files.
 #[derive(Debug, PartialEq, Eq)]
-pub struct Wanted {
+pub struct Desired {
     pub changes: Vec<Change>,
     /// The new PROJECT; `None` if it stays as it is.
     pub project: Option<Project>,
@@ -20,7 +20,7 @@ pub struct Wanted {
     pub next: &'static str,
 }
 
-impl Wanted {
+impl Desired {
     /// The changes of a command that changes PROJECT, so that the manifests must be generated again.
     pub fn of(project: Project, changes: Vec<Change>, warnings: Vec<String>) -> Self {
         Self {

@@ -2,18 +2,18 @@
 //!
 //! Each file of the scaffold is rendered from the old model and from the new one. Names are no difference: they are
 //! rewritten in the user's file and in what kbr rendered, before [`crate::evolve`] carries the user's edits over.
-//! [`mod@around`] handles modules that leave others behind. Pure.
+//! [`mod@surroundings`] handles modules that leave others behind. Pure.
 
-mod around;
+mod surroundings;
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::commands::carrier::Carrier;
+use crate::commands::desired::Desired;
 use crate::commands::error::Result;
-use crate::commands::lines;
-use crate::commands::moves::{self, Format};
-use crate::commands::wanted::Wanted;
-use crate::commands::words::Words;
+use crate::commands::line_edits;
+use crate::commands::module_moves::{self, Format};
+use crate::commands::rename_map::RenameMap;
 use crate::error::join;
 use crate::evolve::{Rerendered, with_line_ends_of, with_lines_of};
 use crate::layout::{self, Place};
@@ -23,7 +23,7 @@ use crate::project::{PROJECT_FILE, Project, Resource};
 use crate::rendered::{Rendered, hash, normalized};
 use crate::scaffold::{self, Part, What};
 use crate::tree::Tree;
-use around::Surroundings;
+use surroundings::Surroundings;
 
 /// The new path and text of each file, by its old path.
 type RenamedFiles = BTreeMap<String, (String, String)>;
@@ -45,7 +45,7 @@ pub fn changed<'a>(
 }
 
 /// The files of a project whose model changes.
-pub struct Renamed {
+pub struct ModelChange {
     files: RenamedFiles,
     /// Changes that add and remove modules and lines.
     around: Vec<Change>,
@@ -55,19 +55,19 @@ pub struct Renamed {
     conflicts: Vec<String>,
 }
 
-impl Renamed {
+impl ModelChange {
     /// The resources of both models must be in the same order. `pairs` are the parts of the scaffold that both have,
     /// and `init` the files from `kbr init`, if they change.
     pub fn of(
         before: &Project,
         after: &Project,
-        words: &Words,
+        words: &RenameMap,
         pairs: &[(Part, Part)],
         init: Vec<Pair>,
         tree: &Tree,
     ) -> Result<Self> {
-        let sources = moves::sources(tree);
-        let moved = moves::moved(before, after, &sources)?;
+        let sources = module_moves::sources(tree);
+        let moved = module_moves::moved(before, after, &sources)?;
         let mut files = files_of(tree, &moved);
         let paths = changed(before, after).map(|(old, _)| Place::of(before, old).types());
         let types: BTreeSet<String> = paths.collect();
@@ -117,7 +117,7 @@ impl Renamed {
         let surroundings = Surroundings::of(pairs, before, after, &files);
         for (path, lines) in &surroundings.renamed {
             if let (Some(was), Some((_, text))) = (tree.text(path), files.get_mut(path)) {
-                *text = lines::in_order(path, was, text, lines)?;
+                *text = line_edits::in_order(path, was, text, lines)?;
             }
         }
         let names = NewNames {
@@ -138,10 +138,10 @@ impl Renamed {
     }
 
     /// What the command wants, after [`Self::changes`].
-    pub fn wanted(self, after: Project, changes: Vec<Change>, warnings: Vec<String>) -> Wanted {
-        Wanted {
+    pub fn desired(self, after: Project, changes: Vec<Change>, warnings: Vec<String>) -> Desired {
+        Desired {
             conflicts: self.conflicts,
-            ..Wanted::of(after, changes, warnings)
+            ..Desired::of(after, changes, warnings)
         }
     }
 
@@ -183,7 +183,7 @@ impl Renamed {
     }
 
     /// Warnings about the owner's text that still has the old name; after [`Self::changes`], which may move lines.
-    pub fn left(&self, words: &Words, tree: &Tree) -> Vec<String> {
+    pub fn left(&self, words: &RenameMap, tree: &Tree) -> Vec<String> {
         let is_unedited = |path: &str| {
             let text = tree.text(path).unwrap_or_default();
             self.known[0].is_unedited(path, text)
@@ -221,7 +221,7 @@ struct NewNames<'a> {
     /// Before and after.
     models: [&'a Project; 2],
     known: [Rendered; 2],
-    words: &'a Words,
+    words: &'a RenameMap,
     /// The files of the types that are renamed.
     types: BTreeSet<String>,
 }
@@ -250,7 +250,7 @@ impl NewNames<'_> {
         let mut rendered = sources.clone();
         let code = bases.iter().filter(|(path, _)| is_code(path));
         rendered.extend(code.map(|(path, text)| (*path, text.as_str())));
-        let moved = moves::moved(before, after, &rendered)?;
+        let moved = module_moves::moved(before, after, &rendered)?;
         let mut carrier = Carrier::new(before, [known, lines], tree);
         for (path, base) in &bases {
             let Some((to, text)) = files.get_mut(*path) else {

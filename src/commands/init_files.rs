@@ -7,7 +7,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::commands::wanted::create;
+use crate::commands::desired::create;
 use crate::envtest;
 use crate::layout;
 use crate::lock;

@@ -24,7 +24,7 @@ const ENDINGS: [&str; 7] = [
 
 /// Pairs of old and new names.
 #[derive(Debug, Default)]
-pub struct Words {
+pub struct RenameMap {
     /// The group, including the domain.
     pub group: [String; 2],
     /// The kind, if it changes.
@@ -50,7 +50,7 @@ pub fn webhook_names(both: [(&Project, &Resource); 2]) -> [[String; 2]; 2] {
     })
 }
 
-impl Words {
+impl RenameMap {
     /// Whether a type of the new kind has that name.
     pub fn is_new_type(&self, name: &str) -> bool {
         let ending = self
@@ -215,9 +215,9 @@ mod tests {
 
     #[test]
     fn types_of_other_crates_keep_the_name_of_the_kind() {
-        let words = Words {
+        let words = RenameMap {
             type_name: Some(["Job".to_owned(), "Task".to_owned()]),
-            ..Words::default()
+            ..RenameMap::default()
         };
         for (before, after) in [
             (
