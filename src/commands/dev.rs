@@ -14,7 +14,7 @@ pub mod error;
 mod handover;
 mod helper;
 mod job;
-mod keys;
+mod key_actions;
 mod log;
 mod operator;
 mod pause;
@@ -110,7 +110,7 @@ pub fn run(root: &Path, args: &DevArgs, color: Color, report: &Report) -> Result
         let resized = signals::resized(move || drop(resized.send(Event::Resized)));
         resized.map_err(IoError::at("follow", "signals"))?;
     } else {
-        signals::typed(typed);
+        signals::typed_lines(typed);
     }
     let place = (root, &project, tree);
     let mut session = Session::new(place, (args, color), binaries, report, sender);

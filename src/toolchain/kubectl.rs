@@ -5,7 +5,7 @@ use std::fs;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use super::{KubectlError, own};
+use super::{KubectlError, environment};
 use crate::error::IoError;
 use crate::layout;
 

@@ -64,7 +64,7 @@ fn is_change(kind: &EventKind) -> bool {
 }
 
 /// Calls `each` on another thread with every line that is typed, if standard input is a terminal.
-pub fn handle_key(each: impl Fn(&str) + Send + 'static) {
+pub fn typed_lines(each: impl Fn(&str) + Send + 'static) {
     if !io::stdin().is_terminal() {
         return;
     }

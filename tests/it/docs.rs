@@ -419,18 +419,18 @@ fn the_markers_that_the_guide_shows_are_understood() {
     sandbox.kbr("manifests").success();
 }
 
-/// Programs identify an error by its code, and the guide lists all codes.
+/// Programs identify an error by its code, and the guide lists all codes with their messages.
 #[test]
-fn each_error_has_a_unique_code_that_the_guide_lists() {
-    let mut codes = vec!["usage".to_owned()];
+fn each_error_has_a_unique_code_that_the_guide_lists_with_its_message() {
+    let mut codes = vec!["- `usage`: the command line cannot be parsed".to_owned()];
     for (path, text) in sources() {
         if path == "report/problem.rs" || !text.contains("Diagnostic)]") {
             continue;
         }
         for variant in text.split("#[error(").skip(1) {
-            let variant = variant.split("#[error(").next().unwrap_or_default();
             if let Some((_, code)) = variant.split_once("code(\"") {
-                codes.push(code.split('"').next().unwrap_or_default().to_owned());
+                let code = code.split('"').next().unwrap_or_default();
+                codes.push(format!("- `{code}`: {}", message(variant)));
                 continue;
             }
             let is_of_others = variant.contains("transparent") || variant.contains("#[related]");
@@ -442,11 +442,57 @@ fn each_error_has_a_unique_code_that_the_guide_lists() {
         }
     }
     codes.sort();
-    let twice = codes.windows(2).find(|pair| pair[0] == pair[1]);
+    let code = |line: &String| line.split(':').next().map(str::to_owned);
+    let twice = codes
+        .windows(2)
+        .find(|pair| code(&pair[0]) == code(&pair[1]));
     assert_eq!(twice, None, "two errors have the same code");
-    let list: String = codes.iter().map(|code| format!("- `{code}`\n")).collect();
-    let shown = format!("\nThe codes of errors are:\n\n{list}\n");
-    assert!(guide("errors").contains(&shown), "errors.md has no {shown}");
+    let (before, rest) = AROUND_CODES.split_once('|').expect("two parts");
+    let errors = guide("errors");
+    let start = errors.find(before).expect("a heading") + before.len();
+    let end = errors.find(rest).expect("the end");
+    let list = codes.join("\n") + "\n";
+    if std::env::var_os("KBR_OVERWRITE").is_some() {
+        let text = [&errors[..start], &list, &errors[end..]].concat();
+        let path = Path::new(REPOSITORY).join("src/guide/errors.md");
+        fs::write(path, text).expect("the chapter can be written");
+        return;
+    }
+    assert_eq!(
+        &errors[start..end],
+        list,
+        "`KBR_OVERWRITE=1 cargo test --test it docs::each_error` writes the chapter `errors`"
+    );
+}
+
+/// What is before and after the list of codes in the chapter `errors`.
+const AROUND_CODES: &str = "errors are:\n\n|\n[json]:";
+
+/// The message of an error in `#[error("…")]`: a field is written in capitals, and `…` stands for any other text.
+fn message(attribute: &str) -> String {
+    let start = attribute.find('"').expect("a literal") + 1;
+    let literal = attribute[start..].replace("\\\"", "\u{1}");
+    let literal = literal.split('"').next().unwrap_or_default();
+    // A line that ends in a backslash continues without the indentation of the next one.
+    let lines = literal.split("\\\n").map(str::trim_start);
+    let text = lines.collect::<String>().replace('\u{1}', "\"");
+    let text = text.replace("\\n", " ").replace("{{", "\u{2}");
+    let text = text.replace("}}", "\u{3}");
+    let mut parts = text.split('{');
+    let mut shown = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        let (field, rest) = part.split_once('}').expect("the end of a field");
+        let field = field.split(':').next().unwrap_or_default();
+        let is_name = field.starts_with(|it: char| it.is_ascii_lowercase());
+        match is_name {
+            true => shown += &field.to_uppercase().replace('_', " "),
+            false => shown.push('…'),
+        }
+        shown += rest;
+    }
+    let shown = shown.replace('\u{2}', "{").replace('\u{3}', "}");
+    let words: Vec<&str> = shown.split_whitespace().collect();
+    words.join(" ").replace("……", "…")
 }
 
 /// Where each link of a Markdown document leads.

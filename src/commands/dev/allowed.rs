@@ -10,7 +10,7 @@ use super::error::DevError;
 use crate::apply;
 use crate::commands::error::Result;
 use crate::report::{Happening, Level, Report};
-use crate::toolchain::{kubectl, own};
+use crate::toolchain::{environment, kubectl};
 use crate::tree::read_text;
 
 /// Allows a context, which must exist.

@@ -12,7 +12,7 @@ use crate::manifests::json::{list_of, text_of};
 use crate::names::objects;
 use crate::report::{Happening, Level, Report};
 use crate::toolchain::secret_file::PrivateFile;
-use crate::toolchain::{kubectl, own};
+use crate::toolchain::{environment, kubectl};
 use crate::tree::read_text;
 use crate::yaml;
 

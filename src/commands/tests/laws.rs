@@ -48,7 +48,7 @@ struct Edit {
 enum How {
     /// A line of the owner's own.
     Insert,
-    /// RenameMap at the end of a line.
+    /// Text at the end of a line.
     Extend,
     /// A module of the owner's own among the lines above a marker.
     Among,
