@@ -15,7 +15,7 @@ use thiserror::Error;
 /// The system did not let kbr use a file, a folder or a stream.
 #[derive(Debug, Error, Diagnostic)]
 #[error("could not {verb} `{}`: {source}", .path.display())]
-#[diagnostic(code("io"), help("{}", help(.source)))]
+#[diagnostic(code("system"), help("{}", help(.source)))]
 pub struct IoError {
     /// The operation that failed, such as `read`.
     pub verb: &'static str,

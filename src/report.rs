@@ -48,7 +48,7 @@ const LONGEST_LIST: usize = 22;
 #[derive(Debug, Error, Diagnostic)]
 pub enum AnswerError {
     #[error("no answer: standard input has ended")]
-    #[diagnostic(code("no-answer"))]
+    #[diagnostic(code("answer-missing"))]
     #[diagnostic(help("type `--resource` and `--controller`, each with `=true` or `=false`"))]
     None,
     #[error(transparent)]

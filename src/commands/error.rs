@@ -59,7 +59,7 @@ errors! {
             errors: Vec<Self>,
         },
         #[error("`{option}`: {}", .source.reason)]
-        #[diagnostic(code("name"), help("{}", .source.remedy))]
+        #[diagnostic(code("invalid-name"), help("{}", .source.remedy))]
         Name {
             option: &'static str,
             source: NameError,

@@ -49,7 +49,7 @@ pub enum EnvtestError {
     #[diagnostic(help("check that the URL is that of an index of envtest releases, or {SOURCE}"))]
     Status { url: String, status: u16 },
     #[error("the download of `{url}` was interrupted: {source}")]
-    #[diagnostic(code("envtest-broke-off"))]
+    #[diagnostic(code("envtest-download-interrupted"))]
     #[diagnostic(help("run the command again, or {SOURCE}"))]
     BrokeOff { url: String, source: io::Error },
     #[error("`{url}` is not an index of envtest releases: {reason}")]

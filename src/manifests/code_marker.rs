@@ -83,7 +83,7 @@ pub struct Location {
 /// A marker that is not understood.
 #[derive(Debug, Clone, PartialEq, Eq, Error, Diagnostic)]
 #[error("{location}: {message}")]
-#[diagnostic(code("markers"))]
+#[diagnostic(code("marker-invalid"))]
 pub struct MarkerError {
     pub location: Location,
     pub message: String,

@@ -45,7 +45,7 @@ pub struct KnownKind {
 /// What is wrong with a policy.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Error, Diagnostic)]
 #[error("{}:{line}:{column}: {message}", .path)]
-#[diagnostic(code("policies"))]
+#[diagnostic(code("policy-invalid"))]
 pub struct PolicyError {
     pub path: String,
     pub line: usize,

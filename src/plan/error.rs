@@ -30,7 +30,7 @@ pub enum PlanError {
 /// A file that is in the way.
 #[derive(Debug, Clone, PartialEq, Eq, Error, Diagnostic)]
 #[error("`{path}` {why}")]
-#[diagnostic(code("conflicts"))]
+#[diagnostic(code("file-in-the-way"))]
 pub struct Conflict {
     pub path: String,
     pub why: Why,

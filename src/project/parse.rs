@@ -26,7 +26,7 @@ pub enum ProjectError {
     Merge { line: usize },
     #[error("PROJECT has the layout `{layout}`: this is a Go project of kubebuilder")]
     #[diagnostic(
-        code("go-layout"),
+        code("project-go-layout"),
         help("use kubebuilder here, or run kbr in another folder")
     )]
     GoLayout { layout: String },

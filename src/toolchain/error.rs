@@ -28,7 +28,7 @@ pub enum CargoError {
     ))]
     Crashed,
     #[error("crdgen printed something that is not its JSON document: {reason}")]
-    #[diagnostic(code("crdgen"))]
+    #[diagnostic(code("crdgen-output"))]
     #[diagnostic(help(
         "`api/src/bin/crdgen.rs` must be the one that kbr wrote: restore it from version control"
     ))]

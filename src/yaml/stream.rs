@@ -24,7 +24,7 @@ pub struct Document<'a> {
 /// A document that cannot be read.
 #[derive(Debug, Clone, PartialEq, Eq, Error, Diagnostic)]
 #[error("`{path}:{line}` {problem}")]
-#[diagnostic(code("not-yaml"), help("{}", .problem.help()))]
+#[diagnostic(code("yaml-invalid"), help("{}", .problem.help()))]
 pub struct YamlError {
     pub path: String,
     pub line: usize,

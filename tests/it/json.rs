@@ -99,7 +99,7 @@ fn errors_have_a_code_a_message_and_a_hint() {
     assert_eq!(
         problems(&sandbox, "create webhook --kind Foo", 1),
         [problem(
-            "webhook-nothing-wanted",
+            "webhook-nothing-requested",
             "nothing to do: no webhook is requested",
             hint
         )]
@@ -108,7 +108,7 @@ fn errors_have_a_code_a_message_and_a_hint() {
         assert_eq!(
             problems(&sandbox, &format!("init --domain example.com{dry_run}"), 1),
             [problem(
-                "already-initialized",
+                "project-exists",
                 "`.` is already a project: it has a PROJECT file",
                 "to add an API, type `kbr create api --kind KIND`"
             )]
@@ -126,7 +126,7 @@ fn problems_in_several_places_are_several_errors() {
     assert!(
         wrong
             .iter()
-            .all(|wrong| wrong.code == "markers" && !wrong.hint.is_empty())
+            .all(|wrong| wrong.code == "marker-invalid" && !wrong.hint.is_empty())
     );
 
     let sandbox = Sandbox::with_project();
@@ -136,7 +136,7 @@ fn problems_in_several_places_are_several_errors() {
     let hint = "move it out of the way, or add `--force` to overwrite it";
     let conflict = |path: &str| {
         let message = format!("`{path}` already exists with different content");
-        problem("conflicts", &message, hint)
+        problem("file-in-the-way", &message, hint)
     };
     assert_eq!(
         wrong,

@@ -18,7 +18,7 @@ pub struct Report {
     #[serde(default)]
     pub safe: Vec<String>,
     #[serde(default)]
-    pub back: Vec<String>,
+    pub rollback: Vec<String>,
     pub next: Vec<String>,
     pub errors: Vec<Problem>,
 }

@@ -28,7 +28,7 @@ pub enum ApiError {
         is_imported: bool,
     },
     #[error("`{kind}` already has a controller, for `{version}`")]
-    #[diagnostic(code("controller-exists"), help("{}", another_controller(*same_version)))]
+    #[diagnostic(code("api-controller-exists"), help("{}", another_controller(*same_version)))]
     ControllerExists {
         kind: Kind,
         version: Version,
@@ -36,17 +36,17 @@ pub enum ApiError {
         same_version: bool,
     },
     #[error("`{gvk}` already has a controller called `{name}`")]
-    #[diagnostic(code("controller-name-taken"))]
+    #[diagnostic(code("api-controller-name-taken"))]
     #[diagnostic(help(
         "choose another `--controller-name`; if that controller is of the same type, add `--force` to overwrite it"
     ))]
     ControllerNameTaken { name: String, gvk: Gvk },
     #[error("`--controller-name {name}` names a controller, but none would be created")]
-    #[diagnostic(code("controller-not-wanted"))]
+    #[diagnostic(code("api-controller-not-requested"))]
     #[diagnostic(help("omit `--controller=false` or `--controller-name`"))]
     ControllerNotWanted { name: ControllerName },
     #[error("`{gvk}` is not in PROJECT")]
-    #[diagnostic(code("unknown-type"))]
+    #[diagnostic(code("api-unknown-type"))]
     #[diagnostic(help(
         "omit `--resource=false` to create the type, or add `--external-api-crd FILE` if another operator defines \
          it{kubernetes_own}"
@@ -56,13 +56,13 @@ pub enum ApiError {
         "`{kind}` is cluster-scoped, but the operator has permissions only in namespaces: PROJECT has \
          `namespaced: true`"
     )]
-    #[diagnostic(code("core-scope"))]
+    #[diagnostic(code("api-core-scope"))]
     #[diagnostic(help(
         "choose a namespaced kind, or create another project without `--namespaced`"
     ))]
     CoreScope { kind: Kind },
     #[error("kbr does not know version `{version}` of Kubernetes' `{kind}`")]
-    #[diagnostic(code("core-version"))]
+    #[diagnostic(code("api-core-version"))]
     #[diagnostic(help(
         "type `kbr create api --group {group} --version {known} --kind {kind} --resource=false`"
     ))]
@@ -73,14 +73,14 @@ pub enum ApiError {
         known: &'static str,
     },
     #[error("nothing to do: neither the resource nor a controller would be created")]
-    #[diagnostic(code("nothing-wanted"))]
+    #[diagnostic(code("api-nothing-requested"))]
     #[diagnostic(help("{}{}", if typed.is_empty() { "" } else { "omit " }, typed.join(" or ")))]
     NothingWanted {
         /// The options that excluded both; empty if the user answered questions.
         typed: Vec<&'static str>,
     },
     #[error("the project has one API group, `{existing}`, and `{wanted}` would be a second")]
-    #[diagnostic(code("second-group"))]
+    #[diagnostic(code("api-second-group"))]
     #[diagnostic(help("{}", groups(option.as_ref(), *is_core)))]
     SecondGroup {
         existing: String,
@@ -91,7 +91,7 @@ pub enum ApiError {
         is_core: bool,
     },
     #[error("`{option} {group}` already ends in the domain of the project, which kbr appends")]
-    #[diagnostic(code("group-with-domain"))]
+    #[diagnostic(code("api-group-with-domain"))]
     #[diagnostic(help("type `{option} {}`", short.as_ref().map_or("''", Group::as_str)))]
     GroupWithDomain {
         option: &'static str,
@@ -101,7 +101,7 @@ pub enum ApiError {
     },
     #[error("`{wanted}` conflicts with `{existing}`: both would be the Rust module `{module}`")]
     #[diagnostic(
-        code("group-clash"),
+        code("api-group-clash"),
         help("choose another `--group`, {}or use one project for each group", module_option(option.as_deref()))
     )]
     GroupClash {
@@ -112,26 +112,26 @@ pub enum ApiError {
         option: Option<String>,
     },
     #[error("the API group `{group}` already has the Rust module `{module}`")]
-    #[diagnostic(code("other-group-module"), help("omit `--group-module`"))]
+    #[diagnostic(code("api-group-module-differs"), help("omit `--group-module`"))]
     OtherGroupModule { group: String, module: String },
     #[error("the API group `{group}` is protected: only Kubernetes itself defines types in it")]
-    #[diagnostic(code("protected-group"))]
+    #[diagnostic(code("api-group-protected"))]
     #[diagnostic(help(
         "choose your own group; a CRD in this one needs the annotation `api-approved.kubernetes.io`"
     ))]
     ProtectedGroup { group: String },
     #[error("the API group `{group}` has no dot: the API server refuses such a CRD")]
-    #[diagnostic(code("group-without-dot"))]
+    #[diagnostic(code("api-group-without-dot"))]
     #[diagnostic(help("add `--group GROUP`, such as `--group batch`"))]
     GroupWithoutDot { group: String },
     #[error(
         "the CRD name `{name}` is longer than {CRD_NAME_MAX} characters: its file name would be too long"
     )]
-    #[diagnostic(code("crd-name-too-long"))]
+    #[diagnostic(code("api-crd-name-too-long"))]
     #[diagnostic(help("choose a shorter `--group`, `--kind` or `--plural`"))]
     CrdNameTooLong { name: String },
     #[error("`{wanted}` conflicts with `{existing}`: {clash}")]
-    #[diagnostic(code("kind-clash"))]
+    #[diagnostic(code("api-kind-clash"))]
     #[diagnostic(help("{}", other_names(existing, *are_same, *is_new)))]
     KindClash {
         wanted: String,
@@ -146,23 +146,26 @@ pub enum ApiError {
         "`{kind}` would be cluster-scoped, but the operator has permissions only in namespaces: PROJECT has \
          `namespaced: true`"
     )]
-    #[diagnostic(code("cluster-scope"), help("keep it namespaced"))]
+    #[diagnostic(code("api-cluster-scope"), help("keep it namespaced"))]
     ClusterScope { kind: Kind },
     #[error("`{kind}` already has the scope `namespaced: {existing}`")]
-    #[diagnostic(code("other-scope"))]
+    #[diagnostic(code("api-scope-differs"))]
     #[diagnostic(help(
         "type `--namespaced={existing}`, or omit it; all versions of a kind have the same scope"
     ))]
     OtherScope { kind: Kind, existing: bool },
     #[error("`{kind}` has the plural `{existing}` in {place}")]
-    #[diagnostic(code("other-plural"), help("type `--plural {existing}`, or omit it"))]
+    #[diagnostic(
+        code("api-plural-differs"),
+        help("type `--plural {existing}`, or omit it")
+    )]
     OtherPlural {
         kind: String,
         existing: String,
         place: &'static str,
     },
     #[error("`--image` creates a type and its controller, but one of them is switched off")]
-    #[diagnostic(code("image-parts"), help("{}", both_parts(*typed)))]
+    #[diagnostic(code("api-image-incomplete"), help("{}", both_parts(*typed)))]
     ImageParts {
         /// The option that switched it off.
         typed: Option<&'static str>,
@@ -170,7 +173,7 @@ pub enum ApiError {
     #[error(
         "`{kind}` would be cluster-scoped, but the Deployment that runs an image is namespaced"
     )]
-    #[diagnostic(code("image-scope"), help("omit `--namespaced=false`"))]
+    #[diagnostic(code("api-image-scope"), help("omit `--namespaced=false`"))]
     ImageScope { kind: Kind },
 }
 

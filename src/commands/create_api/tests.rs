@@ -204,27 +204,30 @@ fn conflicts_with_existing_apis_are_refused() {
         ("--kind Foo --group batch --version v1", "api-exists"),
         (
             "--kind Foo --group batch --version v1 --resource=false",
-            "controller-exists",
+            "api-controller-exists",
         ),
         (
             "--kind Foo --group batch --version v2 --controller",
-            "controller-exists",
+            "api-controller-exists",
         ),
-        ("--kind Bar --group batch --resource=false", "unknown-type"),
+        (
+            "--kind Bar --group batch --resource=false",
+            "api-unknown-type",
+        ),
         (
             "--kind Bar --group batch --resource=false --controller=false",
-            "nothing-wanted",
+            "api-nothing-requested",
         ),
-        ("--kind Bar --group other", "second-group"),
+        ("--kind Bar --group other", "api-second-group"),
         (
             "--kind Foo --group batch --version v2 --namespaced=false",
-            "other-scope",
+            "api-scope-differs",
         ),
-        ("--kind FooList --group batch", "kind-clash"),
-        ("--kind Bar --group batch --plural foos", "kind-clash"),
+        ("--kind FooList --group batch", "api-kind-clash"),
+        ("--kind Bar --group batch --plural foos", "api-kind-clash"),
         (
             "--kind Foo --group batch --version v2 --plural fooes",
-            "other-plural",
+            "api-plural-differs",
         ),
     ] {
         assert_eq!(

@@ -8,7 +8,7 @@ use crate::project::{Gvk, PolicyType};
 #[derive(Debug, Error, Diagnostic)]
 pub enum PolicyCommandError {
     #[error("nothing to do: no policy is requested")]
-    #[diagnostic(code("policy-nothing-wanted"))]
+    #[diagnostic(code("policy-nothing-requested"))]
     #[diagnostic(help(
         "add `--validating` to refuse requests, `--mutating` to change objects, or both"
     ))]

@@ -14,7 +14,7 @@ pub enum WebhookError {
     #[diagnostic(help("choose another `--version`, or put the two in separate projects"))]
     SameFiles { wanted: String, existing: String },
     #[error("nothing to do: no webhook is requested")]
-    #[diagnostic(code("webhook-nothing-wanted"))]
+    #[diagnostic(code("webhook-nothing-requested"))]
     #[diagnostic(help(
         "add `--defaulting`, `--programmatic-validation`, or `--conversion --spoke VERSION`"
     ))]

@@ -108,7 +108,7 @@ fn a_webhook_for_a_type_of_kubernetes_own_gives_a_warning() {
 fn all_errors_are_reported_at_once() {
     let bench = with_foo().after("create webhook --kind Foo --defaulting");
     for (line, codes) in [
-        ("--kind Foo", &["webhook-nothing-wanted"][..]),
+        ("--kind Foo", &["webhook-nothing-requested"][..]),
         ("--kind Bar --defaulting", &["webhook-unknown-type"]),
         ("--kind Foo --defaulting", &["webhook-exists"]),
         ("--kind Foo --conversion", &["webhook-no-spoke"]),

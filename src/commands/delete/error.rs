@@ -62,7 +62,7 @@ pub enum DeleteError {
 
     #[error("nothing to do: no webhook is requested")]
     #[diagnostic(
-        code("delete-nothing-wanted"),
+        code("delete-nothing-requested"),
         help("{}", existing("webhooks", options))
     )]
     NothingWanted {
@@ -93,7 +93,7 @@ pub enum DeleteError {
 
     #[error("nothing to do: no policy is requested")]
     #[diagnostic(
-        code("delete-no-policy-wanted"),
+        code("delete-no-policy-requested"),
         help("{}", existing("policies", options))
     )]
     NoPolicyWanted {

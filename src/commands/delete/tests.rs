@@ -258,7 +258,7 @@ fn a_missing_or_needed_type_is_refused() {
         ("api --kind Foo --version v1", &["delete-has-webhooks"]),
         ("api --kind Foo --version v2", &["delete-is-spoke"]),
         ("webhook --kind Bar --defaulting", &["delete-unknown-type"]),
-        ("webhook --kind Foo", &["delete-nothing-wanted"]),
+        ("webhook --kind Foo", &["delete-nothing-requested"]),
         ("webhook --kind Foo --defaulting", &["delete-no-admission"]),
         ("webhook --kind Foo --conversion", &["delete-no-conversion"]),
         (

@@ -6,16 +6,19 @@ use thiserror::Error;
 #[derive(Debug, Error, Diagnostic)]
 pub enum EditError {
     #[error("nothing to do: no option says what to change")]
-    #[diagnostic(code("nothing-to-edit"))]
+    #[diagnostic(code("edit-nothing-requested"))]
     #[diagnostic(help(
         "type `kbr edit --multigroup`, `kbr edit --project-name NAME` or `kbr edit --certificates ISSUER`"
     ))]
     Nothing,
     #[error("the project has several API groups, `{}` and `{}`", .groups[0], .groups[1])]
-    #[diagnostic(code("several-groups"), help("delete the kinds of one group first"))]
+    #[diagnostic(
+        code("edit-several-groups"),
+        help("delete the kinds of one group first")
+    )]
     SeveralGroups { groups: [String; 2] },
     #[error("`{name}` is already a package in `Cargo.lock`")]
-    #[diagnostic(code("package-exists"))]
+    #[diagnostic(code("edit-package-exists"))]
     #[diagnostic(help("type another name after `--project-name`"))]
     PackageExists { name: String },
 }

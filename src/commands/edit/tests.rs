@@ -244,7 +244,7 @@ fn a_file_that_refers_to_a_moved_file_is_reported() {
 #[test]
 fn an_impossible_layout_is_refused() {
     let bench = single();
-    assert_eq!(bench.refused("edit"), ["nothing-to-edit"]);
+    assert_eq!(bench.refused("edit"), ["edit-nothing-requested"]);
 
     let mut of_its_own = bench.after("edit --multigroup");
     let group = of_its_own.files.get_mut("src/webhook/crew.rs");
@@ -259,9 +259,12 @@ fn an_impossible_layout_is_refused() {
     let two = bench
         .after("edit --multigroup")
         .after("create api --group ship --kind Frigate");
-    assert_eq!(two.refused("edit --multigroup=false"), ["several-groups"]);
+    assert_eq!(
+        two.refused("edit --multigroup=false"),
+        ["edit-several-groups"]
+    );
 
     let mut taken = single();
     taken.edit("src/controller/crew.rs", "// Mine.\n");
-    assert_eq!(taken.refused("edit --multigroup"), ["conflicts"]);
+    assert_eq!(taken.refused("edit --multigroup"), ["file-in-the-way"]);
 }

@@ -234,7 +234,7 @@ fn impossible_options_are_refused() {
         ),
         (
             format!("api {new} --external-api-crd Dockerfile"),
-            "not-yaml",
+            "yaml-invalid",
         ),
         (
             format!("api {new} --external-api-crd crds.yaml --resource"),
@@ -242,15 +242,15 @@ fn impossible_options_are_refused() {
         ),
         (
             format!("api {new} --external-api-crd crds.yaml --controller=false"),
-            "nothing-wanted",
+            "api-nothing-requested",
         ),
         (
             format!("api {new} --external-api-crd crds.yaml --plural certs"),
-            "other-plural",
+            "api-plural-differs",
         ),
         (
             format!("api {new} --external-api-crd crds.yaml --namespaced=false"),
-            "other-scope",
+            "api-scope-differs",
         ),
         (
             format!("webhook {new} --external-api-crd crds.yaml --conversion --spoke v2"),
@@ -307,7 +307,7 @@ fn options_that_contradict_project_are_refused() {
         (
             &bench("--namespaced"),
             format!("api {ISSUER}"),
-            "core-scope",
+            "api-core-scope",
         ),
     ] {
         assert_eq!(bench.refused(&format!("create {line}")), [code], "{line}");

@@ -17,10 +17,10 @@ pub enum ManifestsError {
     #[error("{}", lines_with_help(.0))]
     Policies(#[related] Vec<PolicyError>),
     #[error("kube cannot describe a type that contains itself: {}", .0.join(", "))]
-    #[diagnostic(code("endless-types"), help("{RECURSION_HELP}"))]
+    #[diagnostic(code("types-recursive"), help("{RECURSION_HELP}"))]
     EndlessTypes(Vec<String>),
     #[error("the compiled types do not match PROJECT: {}", .differences.join(", "))]
-    #[diagnostic(code("types-disagree"))]
+    #[diagnostic(code("types-differ-from-project"))]
     #[diagnostic(help(
         "`group`, `version`, `kind` and `plural` of `#[kube(..)]` must match PROJECT; if a \
          type is missing, restore `api/src/bin/crdgen.rs` from version control"
@@ -29,7 +29,7 @@ pub enum ManifestsError {
     #[error(
         "`{version}` of `{kind}` was removed, but it is the stored version in `{crd}`: objects may be stored in it"
     )]
-    #[diagnostic(code("stored-version-gone"))]
+    #[diagnostic(code("types-stored-version-removed"))]
     #[diagnostic(help(
         "restore `{version}` from version control, in PROJECT and in the code, move `storage: true` to \
          another version, and type `kbr manifests`; if no cluster has such objects, remove `{crd}` instead, \
@@ -43,7 +43,7 @@ pub enum ManifestsError {
     #[error(
         "`{stored}` is the stored version of `{kind}`, but its hub is `{hub}`: an object that cannot be converted to the hub would break every list that contains it"
     )]
-    #[diagnostic(code("hub-not-stored"))]
+    #[diagnostic(code("types-hub-not-stored"))]
     #[diagnostic(help(
         "move the line `storage: true` in PROJECT to `{hub}`, or type `{command}` to make `{stored}` the hub; \
          then run the command again"

@@ -355,7 +355,7 @@ fn a_kind_that_two_groups_have_is_refused() {
 fn an_existing_file_at_a_new_path_is_a_conflict() {
     let mut bench = SINGLE.clone();
     bench.edit("config/samples/crew_v1_warden.yaml", "mine\n");
-    assert_eq!(bench.refused(RENAME), ["conflicts"]);
+    assert_eq!(bench.refused(RENAME), ["file-in-the-way"]);
     let mut bench = SINGLE.clone();
     bench.edit("src/controller/warden_controller.rs", "// Mine.\n");
     assert_eq!(bench.refused(RENAME), ["move-taken"]);

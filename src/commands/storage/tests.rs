@@ -127,7 +127,7 @@ fn a_version_removed_from_project_is_noticed() {
         .filter(|entry| !entry.contains("version: v1\n"));
     gone.files.insert(PROJECT_FILE.to_owned(), kept.collect());
     assert_eq!(gone.project().apis().count(), 2);
-    assert_eq!(gone.refused("manifests"), ["stored-version-gone"]);
+    assert_eq!(gone.refused("manifests"), ["types-stored-version-removed"]);
     gone.files.remove(CRD);
     gone.plan("manifests").expect("nobody has such objects");
 }
@@ -156,7 +156,7 @@ fn renaming_a_version_or_a_kind_loses_nothing() {
 fn a_hub_that_is_not_stored_is_refused() {
     let hub = bench().after("create webhook --kind Foo --version v1 --conversion --spoke v2");
     let spoke_stored = with_stored(&hub, "v2");
-    assert_eq!(spoke_stored.refused("manifests"), ["hub-not-stored"]);
+    assert_eq!(spoke_stored.refused("manifests"), ["types-hub-not-stored"]);
     let help = spoke_stored.plan("manifests").expect_err("refused");
     let command = "`kbr create webhook --version v2 --kind Foo --conversion --spoke v1`";
     let problems = crate::report::Problem::all(&help);

@@ -192,5 +192,5 @@ fn two_groups_with_one_first_word_have_two_modules() {
     assert_same(&after, &one("crew.sea.org", module));
     let refused = bench
         .refused("create api --version v1 --kind Sailor --group crew.sea.org --group-module ship");
-    assert_eq!(refused, ["other-group-module"]);
+    assert_eq!(refused, ["api-group-module-differs"]);
 }

@@ -164,7 +164,7 @@ impl World {
                 let codes = self.real.refused(line);
                 // What the owner wrote may be in the way.
                 let is_in_the_way = |it: &String| {
-                    ["move-edited", "conflicts", "kustomize-missing"].contains(&it.as_str())
+                    ["move-edited", "file-in-the-way", "kustomize-missing"].contains(&it.as_str())
                 };
                 return match codes.iter().all(is_in_the_way) {
                     true => Ok(false),

@@ -57,7 +57,7 @@ pub enum CrdError {
     VersionTwice { kind: String, version: String },
     #[error("the versions of `{kind}` differ in their {property}")]
     #[diagnostic(
-        code("types-mismatch"),
+        code("types-versions-differ"),
         help("write the same value in the `#[kube(…)]` of each version")
     )]
     Mismatch {

@@ -41,7 +41,7 @@ fn an_edited_file_stays_and_nothing_refers_to_it() {
     );
     let left = bench.after(line);
     assert!(left.text(path).ends_with("// mine\n"));
-    assert_eq!(left.refused("manifests"), ["markers"]);
+    assert_eq!(left.refused("manifests"), ["marker-invalid"]);
     assert!(!left.text("src/controller.rs").contains("foo_controller"));
     assert!(!left.text("src/lib.rs").contains("foo_controller"));
     assert!(!left.project().files.contains_key(path));

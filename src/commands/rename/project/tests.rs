@@ -126,7 +126,10 @@ fn impossible_names_are_refused() {
         .after("edit --project-name my-zoo");
     assert!(dashed.files.contains_key("api/src/my_zoo_.rs"));
     bench.edit(lock::PATH, "\n[[package]]\nname = \"zoo_api\"\n");
-    assert_eq!(bench.refused("edit --project-name zoo"), ["package-exists"]);
+    assert_eq!(
+        bench.refused("edit --project-name zoo"),
+        ["edit-package-exists"]
+    );
     bench.edit(lock::PATH, "<<<<<<< ours\n");
     assert_eq!(
         bench.refused("edit --project-name zoo"),
