@@ -163,9 +163,8 @@ impl World {
             Err(error) => {
                 let codes = self.real.refused(line);
                 // What the owner wrote may be in the way.
-                let is_in_the_way = |it: &String| {
-                    ["move-edited", "file-in-the-way", "kustomize-missing"].contains(&it.as_str())
-                };
+                let is_in_the_way =
+                    |it: &String| ["move-edited", "file-in-the-way"].contains(&it.as_str());
                 return match codes.iter().all(is_in_the_way) {
                     true => Ok(false),
                     false => Err(format!("refused only because of edits: {codes:?}: {error}")),

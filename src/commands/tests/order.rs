@@ -202,7 +202,7 @@ impl Life {
 }
 
 /// A command line for a project with one group, or with several.
-fn handle_key(line: &str, multigroup: bool) -> String {
+fn typed(line: &str, multigroup: bool) -> String {
     let words: Vec<&str> = line.split_whitespace().collect();
     let at = words.iter().position(|word| *word == "--group");
     let group = at.map_or("", |at| words[at + 1]);

@@ -40,7 +40,7 @@ fn back(given: Value, own: Value, foreign: &str) -> (String, Option<&'static str
     let mut breaks = compat::compare(&own, &given);
     breaks.retain(|change| change.is_break);
     assert_eq!(breaks.len(), 1, "{breaks:?}");
-    let why = super::back(&breaks[0], &Fields::of(&own), &at(foreign));
+    let why = super::rollback(&breaks[0], &Fields::of(&own), &at(foreign));
     (breaks.remove(0).what, why)
 }
 
