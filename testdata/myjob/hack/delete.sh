@@ -55,7 +55,7 @@ END
 fi
 
 # The cluster may lack an API, such as cert-manager's, and then has no object of it: kubectl would fail.
-# Webhooks go first: without the manager, the API server would refuse what they are called for.
+# Webhooks go first: without the manager, the API server would reject every request that they cover.
 served=$($kubectl api-versions)
 manifests=$(printf '%s\n' "$manifests" | served=$served awk '
 	function document() {

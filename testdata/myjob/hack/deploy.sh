@@ -2,7 +2,7 @@
 #
 #   sh hack/deploy.sh dist/install.yaml
 #
-# Webhooks come last: the API server refuses what they are called for until the manager answers.
+# Webhooks come last: until the manager answers, the API server rejects every request that they cover.
 set -eu
 
 manifests=$1
