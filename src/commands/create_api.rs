@@ -1,6 +1,6 @@
 //! `kbr create api`: a type, a controller, or both, and the lines that wire them in.
 //!
-//! This module checks the command against the project model; [`super::beside`] checks for conflicts with
+//! This module checks the command against the project model; [`super::clashes`] checks for conflicts with
 //! what exists. The files and lines that the command needs are in [`crate::scaffold`]. Pure.
 
 pub mod error;

@@ -82,7 +82,7 @@ impl Imported {
         ];
         let report = Report::parse(&sandbox.run(&args).stdout);
         let forth = report.errors.iter().map(|error| error.message.clone());
-        let back = report.back.iter().map(|line| format!("back: {line}"));
+        let back = report.rollback.iter().map(|line| format!("back: {line}"));
         let problems: Vec<String> = forth.chain(back).collect();
         if !problems.is_empty() {
             let some: Vec<&str> = problems.iter().take(40).map(String::as_str).collect();
