@@ -112,9 +112,9 @@ impl Candidate {
     }
 
     /// Waits until this process holds the Lease. Returns since when.
-    async fn acquire(&mut self) -> BootTime {
+    pub(super) async fn acquire(&mut self) -> BootTime {
         let mut events: Option<Events> = None;
-        let mut logged = String::new();
+        let (mut logged, mut is_created) = (String::new(), false);
         loop {
             let (expires, why) = match self.attempt().await {
                 Ok(Standing::Held(sent)) => {
@@ -135,7 +135,13 @@ impl Candidate {
                     (Some(expires), format!("`{holder}` has the Lease"))
                 }
                 Err(Failure::Missing) => match self.create().await {
-                    Ok(()) => continue,
+                    Ok(()) => {
+                        // Something deletes it.
+                        if std::mem::replace(&mut is_created, true) {
+                            sleep(self.settings.retry_period).await;
+                        }
+                        continue;
+                    }
                     Err(why) => (
                         None,
                         format!("it does not exist, and could not be created: {why}"),
