@@ -218,6 +218,39 @@ async fn a_lease_that_is_always_deleted_is_not_created_all_the_time() {
     assert!((4..=14).contains(&requests), "{requests}");
 }
 
+const NOT_PERMITTED: &str = concat!(
+    "HTTP/1.1 403 Forbidden\r\ncontent-type: application/json\r\ncontent-length: 263\r\n\r\n",
+    r#"{"kind":"Status","status":"Failure","reason":"Forbidden","code":403,"message":"#,
+    r#""leases.coordination.k8s.io \"test\" is forbidden: User \"system:serviceaccount:a:b\" cannot get "#,
+    r#"resource \"leases\" in API group \"coordination.k8s.io\" in the namespace \"default\"" }"#,
+);
+const OF_A_POLICY: &str = concat!(
+    "HTTP/1.1 403 Forbidden\r\ncontent-type: application/json\r\ncontent-length: 152\r\n\r\n",
+    r#"{"kind":"Status","status":"Failure","reason":"Forbidden","code":403,"message":"#,
+    r#""admission webhook \"validate.kyverno.svc\" denied the request: a label" }"#,
+);
+const OF_A_NAMESPACE: &str = concat!(
+    "HTTP/1.1 403 Forbidden\r\ncontent-type: application/json\r\ncontent-length: 212\r\n\r\n",
+    r#"{"kind":"Status","status":"Failure","reason":"Forbidden","code":403,"message":"#,
+    r#""leases.coordination.k8s.io \"test\" is forbidden: unable to create new content in namespace "#,
+    r#"default because it is being terminated" }"#,
+);
+
+#[tokio::test]
+async fn only_a_role_that_lacks_a_permission_prevents_an_election() {
+    async fn obstacle(answer: fn(usize, usize) -> Option<&'static str>) -> Option<String> {
+        let (address, _) = crate::api_server::tests::serve(answer);
+        let leader = leader(address, &CancellationToken::new());
+        leader.obstacle().await
+    }
+
+    let role = obstacle(|_, _| Some(NOT_PERMITTED)).await.unwrap();
+    assert!(role.ends_with(": get, update, watch"), "{role}");
+    // These may pass, and are logged by who waits to lead.
+    assert_eq!(obstacle(|_, _| Some(OF_A_POLICY)).await, None);
+    assert_eq!(obstacle(|_, _| Some(OF_A_NAMESPACE)).await, None);
+}
+
 /// An API server that accepts connections and answers nothing.
 #[tokio::test]
 async fn a_renewal_without_an_answer_does_not_delay_the_release() {
