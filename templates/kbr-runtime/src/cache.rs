@@ -364,8 +364,13 @@ impl<K: Cached> Cache<K> {
     }
 
     /// Whether the object with this uid is gone, or goes within `limit`.
+    /// Whether the object with this uid is gone.
+    pub(crate) fn is_gone(&self, key: &Key, uid: &str) -> bool {
+        self.entry(key).is_none_or(|entry| *entry.uid != *uid)
+    }
+
     pub(crate) async fn goes(&self, key: &Key, uid: &str, limit: Duration) -> bool {
-        let is_gone = || self.entry(key).is_none_or(|entry| *entry.uid != *uid);
+        let is_gone = || self.is_gone(key, uid);
         let mut events = self.0.events.subscribe();
         let gone = async { while !is_gone() && events.changed().await.is_ok() {} };
         let _ = timeout(limit, gone).await;
