@@ -202,7 +202,8 @@ impl State {
         let written = self.objects.get(key)?.written.as_ref()?.object.as_ref()?;
         let is_same = shown.uid.as_deref() == Some(&*written.uid)
             && shown.resource_version.as_deref() == Some(&*written.version);
-        (is_same && written.is_readable && !self.is_plan).then(|| written.clone())
+        let is_answer = written.is_answer && written.is_readable && !self.is_plan;
+        (is_same && is_answer).then(|| written.clone())
     }
 
     /// The watch or its list has shown an object.

@@ -541,6 +541,20 @@ fn what_was_written_is_not_parsed_again_when_the_watch_shows_it() {
     assert_eq!(slimmed.load(Ordering::SeqCst), 3);
 }
 
+/// Its type may write less than the API server does.
+#[test]
+fn what_the_watch_shows_replaces_what_the_caller_has_written() {
+    let cache = listed(&[]);
+    cache.insert(&object("a", 5, "x"));
+
+    let mut text = json!(object("a", 5, "x"));
+    text["unknown"] = json!(1);
+    cache.take(Event::Apply(Received::read(&text.to_string()).unwrap()));
+
+    let key = Key::new(None, "a".to_owned());
+    assert_eq!(cache.entry(&key).unwrap().value()["unknown"], 1);
+}
+
 #[test]
 fn code_of_the_user_that_panics_concerns_one_object() {
     let cache = empty::<ConfigMap>();
