@@ -26,7 +26,7 @@ use std::time::Duration;
 
 use futures::FutureExt;
 use futures::future::BoxFuture;
-use http::header::{CONTENT_TYPE, DATE, UPGRADE};
+use http::header::{CONTENT_LENGTH, CONTENT_TYPE, DATE, UPGRADE};
 use http::{HeaderMap, Request, Response, StatusCode};
 use k8s_openapi::jiff::fmt::rfc2822;
 use k8s_openapi::jiff::{SignedDuration, Timestamp};
@@ -470,6 +470,7 @@ impl Service<Request<Body>> for Requests {
             server: self.server.clone(),
             generation: self.generation,
             kind: Kind::of(&request),
+            is_named: request.extensions().get::<&'static str>().is_some(),
             method: metrics::method(request.method()),
             at: Instant::now(),
         };
@@ -491,6 +492,8 @@ struct Sent {
     /// The generation of its connection.
     generation: u64,
     kind: Kind,
+    /// Whether it has a name for traces, as those of this crate and of `kube::Api`: others may stream what they answer.
+    is_named: bool,
     method: &'static str,
     at: Instant,
 }
@@ -532,7 +535,8 @@ impl Sent {
         let status = answer.as_ref().ok().map(Response::status);
         server.requests().count(self.method, status);
         let answer = answer?;
-        let is_object = self.kind == Kind::Answer && is_json(&answer);
+        let has_end = self.is_named || answer.headers().contains_key(CONTENT_LENGTH);
+        let is_object = self.kind == Kind::Answer && is_json(&answer) && has_end;
         let mut answer = answer.map(|body| Bounded::new(self, limit, body));
         if is_object {
             answer.body_mut().read_ahead().await;

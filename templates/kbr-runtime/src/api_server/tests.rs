@@ -394,7 +394,8 @@ async fn an_answer_that_arrives_in_parts_wakes_its_caller_once() {
         )
     });
     let client = of(address).client().unwrap();
-    let (count, mut answer) = (Arc::new(Count::default()), Box::pin(ask(&client)));
+    let asked = crate::client::send(&client, "get", Ok(Request::new(Vec::new())));
+    let (count, mut answer) = (Arc::new(Count::default()), Box::pin(asked));
     let waker = count.clone().into();
     let text = loop {
         match answer.poll_unpin(&mut Context::from_waker(&waker)) {
@@ -406,6 +407,28 @@ async fn an_answer_that_arrives_in_parts_wakes_its_caller_once() {
     assert_eq!(text, "[1,2]");
     let woken = count.0.load(Ordering::SeqCst);
     assert!(woken <= 2, "{woken}");
+}
+
+/// Such as the answer of an extension API server.
+#[tokio::test]
+async fn a_stream_of_json_is_not_read_ahead() {
+    use futures::AsyncReadExt;
+
+    let (address, _) = serve(|_, _| {
+        Some(
+            "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ntransfer-encoding: chunked\r\n\r\n2\r\n[1\r\n",
+        )
+    });
+    let client = of(address).client().unwrap();
+    let request = Request::get("/version").body(Vec::new()).unwrap();
+    let mut first = [0; 2];
+    let read = async {
+        let stream = client.request_stream(request).await.unwrap();
+        std::pin::pin!(stream).read_exact(&mut first).await.unwrap();
+    };
+
+    timeout(DEADLINE / 2, read).await.unwrap();
+    assert_eq!(first, *b"[1");
 }
 
 /// After an interruption, a watch may begin on a connection that has gone silent.
