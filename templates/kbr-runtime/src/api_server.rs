@@ -26,17 +26,16 @@ use std::time::Duration;
 
 use futures::FutureExt;
 use futures::future::BoxFuture;
-use http::header::{CONTENT_TYPE, DATE, UPGRADE};
+use http::header::{CONTENT_LENGTH, CONTENT_TYPE, DATE, UPGRADE};
 use http::{HeaderMap, Request, Response, StatusCode};
 use k8s_openapi::jiff::fmt::rfc2822;
 use k8s_openapi::jiff::{SignedDuration, Timestamp};
 use kube::client::{AuthError, Body, ClientBuilder, DynBody};
 use kube::{Client, Config};
 use tokio::runtime::Handle;
-use tokio::sync::watch;
+use tokio::sync::{SetOnce, watch};
 use tokio::task::JoinSet;
 use tokio::time::{Instant, sleep, sleep_until, timeout};
-use tokio_util::sync::CancellationToken;
 use tower::layer::layer_fn;
 use tower::util::BoxService;
 use tower::{BoxError, Service};
@@ -78,7 +77,7 @@ const SLACK: Duration = Duration::from_secs(60);
 enum Unanswered {
     #[error("no answer within {0:?}")]
     InTime(Duration),
-    #[error("the process ends, and does not wait for an answer")]
+    #[error("the process ends, and does not wait longer for an answer")]
     AtTheEnd,
     #[error("this process no longer leads")]
     NotLeading,
@@ -92,8 +91,8 @@ struct Shared {
     config: Config,
     /// How long a request that is not a watch may take, including its response.
     deadline: Duration,
-    /// Cancelled when the process must end: no answer is waited for any more.
-    end: CancellationToken,
+    /// How long a request may take from then on: the process must end.
+    end: SetOnce<Duration>,
     state: Mutex<State>,
     answers: watch::Sender<bool>,
     gate: Gate,
@@ -140,7 +139,7 @@ impl ApiServer {
         Self(Arc::new(Shared {
             config,
             deadline,
-            end: CancellationToken::new(),
+            end: SetOnce::new(),
             state: Mutex::default(),
             answers: watch::Sender::new(true),
             gate: Gate::default(),
@@ -192,9 +191,10 @@ impl ApiServer {
         self.0.gate.clone()
     }
 
-    /// Gives up all requests that are not answered yet, and those that follow. Open watches continue.
-    pub(crate) fn give_up(&self) {
-        self.0.end.cancel();
+    /// From now on, a request is given up if it is not answered within `time` after it was sent. Open watches continue.
+    pub(crate) fn give_up_after(&self, time: Duration) {
+        // An error means that this is so already.
+        let _ = self.0.end.set(time);
     }
 
     /// Counts all requests.
@@ -309,19 +309,15 @@ impl ApiServer {
 
     /// Whether a request may be sent.
     fn pass(&self) -> Result<(), Unanswered> {
-        if self.0.end.is_cancelled() {
-            Err(Unanswered::AtTheEnd)
-        } else if !self.0.gate.is_open() {
-            Err(Unanswered::NotLeading)
-        } else {
-            Ok(())
-        }
+        let is_open = self.0.gate.is_open();
+        is_open.then_some(()).ok_or(Unanswered::NotLeading)
     }
 
     /// Waits until a request that was sent at `sent` must be given up, and returns why.
     async fn limit(self, sent: Instant, time: Duration) -> Unanswered {
+        let at_the_end = async { sleep_until(sent + *self.0.end.wait().await).await };
         tokio::select! {
-            () = self.0.end.cancelled() => Unanswered::AtTheEnd,
+            () = at_the_end => Unanswered::AtTheEnd,
             () = sleep_until(sent + time) => Unanswered::InTime(time),
         }
     }
@@ -474,6 +470,7 @@ impl Service<Request<Body>> for Requests {
             server: self.server.clone(),
             generation: self.generation,
             kind: Kind::of(&request),
+            is_named: request.extensions().get::<&'static str>().is_some(),
             method: metrics::method(request.method()),
             at: Instant::now(),
         };
@@ -495,6 +492,8 @@ struct Sent {
     /// The generation of its connection.
     generation: u64,
     kind: Kind,
+    /// Whether it has a name for traces, as those of this crate and of `kube::Api`: others may stream what they answer.
+    is_named: bool,
     method: &'static str,
     at: Instant,
 }
@@ -536,7 +535,8 @@ impl Sent {
         let status = answer.as_ref().ok().map(Response::status);
         server.requests().count(self.method, status);
         let answer = answer?;
-        let is_object = self.kind == Kind::Answer && is_json(&answer);
+        let has_end = self.is_named || answer.headers().contains_key(CONTENT_LENGTH);
+        let is_object = self.kind == Kind::Answer && is_json(&answer) && has_end;
         let mut answer = answer.map(|body| Bounded::new(self, limit, body));
         if is_object {
             answer.body_mut().read_ahead().await;

@@ -331,8 +331,9 @@ impl<K: Cached> Cache<K> {
     {
         // If it cannot be serialized, the watch shows it later.
         if let Ok(text) = serde_json::to_string(object)
-            && let Ok(received) = Received::read(&text)
+            && let Ok(mut received) = Received::read(&text)
         {
+            received.is_answer = false;
             self.wrote(received);
         }
     }
@@ -363,9 +364,14 @@ impl<K: Cached> Cache<K> {
         self.entry(key)
     }
 
+    /// Whether the object with this uid is gone.
+    pub(crate) fn is_gone(&self, key: &Key, uid: &str) -> bool {
+        self.entry(key).is_none_or(|entry| *entry.uid != *uid)
+    }
+
     /// Whether the object with this uid is gone, or goes within `limit`.
     pub(crate) async fn goes(&self, key: &Key, uid: &str, limit: Duration) -> bool {
-        let is_gone = || self.entry(key).is_none_or(|entry| *entry.uid != *uid);
+        let is_gone = || self.is_gone(key, uid);
         let mut events = self.0.events.subscribe();
         let gone = async { while !is_gone() && events.changed().await.is_ok() {} };
         let _ = timeout(limit, gone).await;

@@ -573,7 +573,7 @@ fn is_freed(change: &Change) -> bool {
     change.new.is_none() || is_replaced(change)
 }
 
-/// Whether another object has taken the name.
+/// Whether the object is gone, and perhaps another one has taken the name.
 fn is_replaced(change: &Change) -> bool {
     let old = change.old.as_ref();
     old.is_some_and(|old| change.new.as_ref().is_none_or(|new| new.uid != old.uid))

@@ -11,6 +11,11 @@
 //! has expired. So the controllers' client checks a [`Gate`] before each request, which closes some time
 //! (five seconds by default) before another process may take the Lease. A request that was handed to the kernel before that can still
 //! arrive, which is why writes name the version that they change, or create an object with a fixed name.
+//!
+//! A Lease that somebody deletes protects nobody: a process that starts after that knows of no holder, creates the Lease
+//! and leads at once, while the last leader notices at its next renewal, or after the renew deadline if it is cut off
+//! from the API server. In client-go it is the same. To wait would cost each first start a lease duration. Processes that
+//! have seen the deleted Lease wait until it has expired.
 
 mod candidate;
 mod record;

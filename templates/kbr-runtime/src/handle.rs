@@ -75,7 +75,7 @@ const MOST_FIELDS: usize = 8;
 /// ```
 pub struct Handle<K: Resource> {
     object: Arc<K>,
-    hand: Arc<Hand<K>>,
+    pub(crate) hand: Arc<Hand<K>>,
     /// The version of the object after the last write through this handle.
     written: Arc<Mutex<Option<String>>>,
     opened: Arc<Mutex<Opened>>,

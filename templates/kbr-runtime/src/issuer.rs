@@ -65,8 +65,8 @@ pub(crate) struct Issuer {
     trusted: Option<(Vec<u8>, Instant)>,
     /// The problem that was logged last.
     problem: Option<String>,
-    /// The objects without which webhooks are not called, which did not exist when they were read last.
-    absent: BTreeSet<String>,
+    /// The objects without which webhooks are not called, which did not exist when they were read last, by kind and name.
+    absent: BTreeSet<(String, String)>,
     reads: CertificateReads,
 }
 
@@ -330,7 +330,7 @@ impl Issuer {
                 .map_err(|error| failed("read", error))?
             else {
                 placed.is_complete = false;
-                if self.absent.insert(name.clone()) {
+                if self.absent.insert((resource.kind.clone(), name.clone())) {
                     let kind = &resource.kind;
                     tracing::warn!(
                         kind,
@@ -340,7 +340,7 @@ impl Issuer {
                 }
                 continue;
             };
-            self.absent.remove(name);
+            self.absent.remove(&(resource.kind.clone(), name.clone()));
             if !set_bundle(&mut object.data, &json!(content.bundle())) {
                 continue;
             }

@@ -202,9 +202,9 @@ impl Manager {
 
     /// The client that controllers share.
     ///
-    /// A request other than a watch fails if it is not answered within [`Flags::request_timeout`], or after
-    /// nine tenths of the grace period at the stop. The client does not retry requests: return the error from
-    /// the reconcile, which is then retried.
+    /// A request other than a watch fails if it is not answered within [`Flags::request_timeout`]. After nine tenths of
+    /// the grace period at the stop, it has 3% of that period instead. The client does not retry requests: return the
+    /// error from the reconcile, which is then retried.
     #[must_use]
     pub fn client(&self) -> Client {
         self.client.clone()

@@ -178,8 +178,9 @@ impl Reconciler {
             );
         }
         let start = Instant::now();
-        let attempt = AssertUnwindSafe(attempt).catch_unwind();
-        let outcome = tokio::time::timeout(self.timeout, attempt).await;
+        // An attempt that takes too long is dropped in here: that may panic, too.
+        let attempt = async { tokio::time::timeout(self.timeout, attempt).await };
+        let outcome = AssertUnwindSafe(attempt).catch_unwind().await;
         let (took, counts) = (start.elapsed(), self.queue.counts());
         counts.seconds.observe(took.as_secs_f64());
         let failure = match outcome {
@@ -195,13 +196,13 @@ impl Reconciler {
                 return action;
             }
             Ok(Ok(Err(failure))) => failure,
-            Ok(Err(payload)) => {
-                counts.panics.inc();
-                Failure::of(format!("panic: {}", panic_message(&*payload)))
-            }
-            Err(_) => {
+            Ok(Err(_)) => {
                 counts.timeouts.inc();
                 Failure::of(format!("timeout: did not finish within {:?}", self.timeout))
+            }
+            Err(payload) => {
+                counts.panics.inc();
+                Failure::of(format!("panic: {}", panic_message(&*payload)))
             }
         };
         #[cfg(feature = "plan")]

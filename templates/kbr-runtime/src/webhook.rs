@@ -260,8 +260,8 @@ pub struct Webhooks {
     /// The panics of defaulters and validators.
     panics: Counter,
     watchdog: Watchdog,
-    /// The caches in which defaulters and validators look things up.
-    reads: Vec<Arc<dyn Source>>,
+    /// The caches in which defaulters and validators look things up, by their paths.
+    reads: BTreeMap<String, Vec<Arc<dyn Source>>>,
 }
 
 impl Webhooks {
@@ -299,9 +299,14 @@ impl Webhooks {
         self.conversions.add(converter);
     }
 
-    /// Lets defaulters and validators look things up in `cache`, of which they have clones: it is filled on each replica,
-    /// and a review waits until it has been listed. If that takes longer than the review may, the answer is an error that
-    /// names the cache, and the `failurePolicy` decides. Conversions do not wait: nothing could be listed without them.
+    /// Lets the defaulter or validator at `path` look things up in `cache`, of which it has a clone: the cache is filled on
+    /// each replica, and a review waits until it has been listed. If that takes longer than the review may, the answer is
+    /// an error that names the cache, and the `failurePolicy` decides. Conversions cannot wait: nothing could be listed
+    /// without them.
+    ///
+    /// # Panics
+    ///
+    /// When no defaulter or validator is served at `path`.
     ///
     /// ```no_run
     /// use k8s_openapi::api::core::v1::ConfigMap;
@@ -323,14 +328,18 @@ impl Webhooks {
     /// }
     ///
     /// fn register(manager: &mut Manager) {
+    ///     const PATH: &str = "/validate-v1-configmap";
     ///     let maps = manager.all::<ConfigMap>();
-    ///     manager.webhooks().reads(&maps);
-    ///     manager.webhooks().validate("/validate-v1-configmap", AtMost(maps));
+    ///     manager.webhooks().validate(PATH, AtMost(maps.clone()));
+    ///     manager.webhooks().reads(PATH, &maps);
     /// }
     /// ```
-    pub fn reads<T: Cached>(&mut self, cache: &Cache<T>) {
+    pub fn reads<T: Cached>(&mut self, path: &str, cache: &Cache<T>) {
+        let is_served = self.admissions.contains_key(path);
+        assert!(is_served, "no defaulter or validator is served at `{path}`");
         cache.on_every_replica();
-        self.reads.push(cache.source());
+        let read = self.reads.entry(path.to_owned()).or_default();
+        read.push(cache.source());
     }
 
     /// All paths that are served.

@@ -43,6 +43,8 @@ pub(crate) async fn run(
 ) -> Result<(), String> {
     let mut outcome = Ok(());
     let mut tasks = JoinSet::new();
+    // Cancelled after a panic, too.
+    let stop = stop.child_token();
     queue.open();
     loop {
         tokio::select! {
@@ -72,6 +74,7 @@ pub(crate) async fn run(
             }
         }
     }
+    stop.cancel();
     while tasks.join_next().await.is_some() {}
     outcome
 }

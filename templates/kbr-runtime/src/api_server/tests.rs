@@ -129,15 +129,15 @@ async fn if_nothing_is_answered_all_connections_are_abandoned() {
 }
 
 #[tokio::test]
-async fn at_the_end_nothing_is_waited_for_or_sent() {
+async fn at_the_end_requests_have_little_time() {
     for answer in [|_, _| None, |_, _| Some(HALF)] {
-        let (address, requests) = serve(answer);
+        let (address, _) = serve(answer);
         let config = Config::new(format!("http://{address}").parse().unwrap());
         let server = ApiServer::with_deadline(config, Duration::from_secs(3600));
         let client = server.client().unwrap();
         let end = async {
             sleep(DEADLINE).await;
-            server.give_up();
+            server.give_up_after(DEADLINE);
         };
 
         let (open, ()) = tokio::join!(ask(&client), end);
@@ -147,10 +147,19 @@ async fn at_the_end_nothing_is_waited_for_or_sent() {
             let error = chain(&outcome.unwrap_err());
             assert!(error.contains("the process ends"), "{error}");
         }
-        assert_eq!(requests.load(Ordering::SeqCst), 1);
         // It says nothing about the API server.
         assert!(server.answers());
     }
+}
+
+/// Webhooks still ask, and the last events are published.
+#[tokio::test]
+async fn at_the_end_what_is_answered_in_time_is_an_answer() {
+    let (address, _) = serve(|_, _| Some(OK));
+    let server = of(address);
+    server.give_up_after(DEADLINE);
+
+    assert_eq!(ask(&server.client().unwrap()).await.unwrap(), "ok");
 }
 
 #[tokio::test]
@@ -385,7 +394,8 @@ async fn an_answer_that_arrives_in_parts_wakes_its_caller_once() {
         )
     });
     let client = of(address).client().unwrap();
-    let (count, mut answer) = (Arc::new(Count::default()), Box::pin(ask(&client)));
+    let asked = crate::client::send(&client, "get", Ok(Request::new(Vec::new())));
+    let (count, mut answer) = (Arc::new(Count::default()), Box::pin(asked));
     let waker = count.clone().into();
     let text = loop {
         match answer.poll_unpin(&mut Context::from_waker(&waker)) {
@@ -397,6 +407,28 @@ async fn an_answer_that_arrives_in_parts_wakes_its_caller_once() {
     assert_eq!(text, "[1,2]");
     let woken = count.0.load(Ordering::SeqCst);
     assert!(woken <= 2, "{woken}");
+}
+
+/// Such as the answer of an extension API server.
+#[tokio::test]
+async fn a_stream_of_json_is_not_read_ahead() {
+    use futures::AsyncReadExt;
+
+    let (address, _) = serve(|_, _| {
+        Some(
+            "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ntransfer-encoding: chunked\r\n\r\n2\r\n[1\r\n",
+        )
+    });
+    let client = of(address).client().unwrap();
+    let request = Request::get("/version").body(Vec::new()).unwrap();
+    let mut first = [0; 2];
+    let read = async {
+        let stream = client.request_stream(request).await.unwrap();
+        std::pin::pin!(stream).read_exact(&mut first).await.unwrap();
+    };
+
+    timeout(DEADLINE / 2, read).await.unwrap();
+    assert_eq!(first, *b"[1");
 }
 
 /// After an interruption, a watch may begin on a connection that has gone silent.

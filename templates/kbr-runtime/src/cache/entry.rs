@@ -34,6 +34,8 @@ pub(crate) struct Received<K> {
     pub(crate) text: Box<str>,
     /// Whether it is being deleted and does not go yet, because of finalizers or a grace period.
     pub(super) is_terminating: bool,
+    /// Whether the text is the API server's. That of the Rust type may lack fields.
+    pub(super) is_answer: bool,
     kind: PhantomData<fn() -> K>,
 }
 
@@ -105,6 +107,7 @@ impl<K> Received<K> {
             || metadata.deletion_grace_period_seconds != Some(0);
         let received = Self {
             is_terminating: metadata.deletion_timestamp.is_some() && is_held,
+            is_answer: true,
             owners: metadata.owner_references.unwrap_or_default(),
             text: without(metadata.managed_fields, text),
             metadata: ObjectMeta {
@@ -147,6 +150,7 @@ impl<K> Received<K> {
             text: Some(self.text),
             whole: None,
             is_readable: true,
+            is_answer: self.is_answer,
             terms,
         }
     }
@@ -236,6 +240,8 @@ pub(crate) struct Entry {
     /// The fingerprint of the object before it was slimmed, if it was.
     pub(super) whole: Option<u64>,
     pub(crate) is_readable: bool,
+    /// Whether the text is the API server's.
+    pub(super) is_answer: bool,
     pub(crate) terms: Box<[Term]>,
 }
 

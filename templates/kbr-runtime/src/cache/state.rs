@@ -202,7 +202,8 @@ impl State {
         let written = self.objects.get(key)?.written.as_ref()?.object.as_ref()?;
         let is_same = shown.uid.as_deref() == Some(&*written.uid)
             && shown.resource_version.as_deref() == Some(&*written.version);
-        (is_same && written.is_readable && !self.is_plan).then(|| written.clone())
+        let is_answer = written.is_answer && written.is_readable && !self.is_plan;
+        (is_same && is_answer).then(|| written.clone())
     }
 
     /// The watch or its list has shown an object.
@@ -325,7 +326,17 @@ impl State {
         }
     }
 
+    /// Notes a write, unless a newer one is known: answers may arrive in another order. What is deleted may have been
+    /// changed after that version.
     fn note(&mut self, key: &Arc<Key>, object: Option<Arc<Entry>>, uid: Box<str>, version: u64) {
+        let before = self.objects.get(key).and_then(|it| it.written.as_ref());
+        let is_newer = |before: &Written| {
+            (before.version, before.object.is_none()) > (version, object.is_none())
+                && (object.is_some() || before.uid != uid)
+        };
+        if before.is_some_and(is_newer) && !self.is_plan {
+            return;
+        }
         let at = Instant::now();
         let written = Written {
             object,

@@ -541,6 +541,55 @@ fn what_was_written_is_not_parsed_again_when_the_watch_shows_it() {
     assert_eq!(slimmed.load(Ordering::SeqCst), 3);
 }
 
+/// Its type may write less than the API server does.
+#[test]
+fn what_the_watch_shows_replaces_what_the_caller_has_written() {
+    let cache = listed(&[]);
+    cache.insert(&object("a", 5, "x"));
+
+    let mut text = json!(object("a", 5, "x"));
+    text["unknown"] = json!(1);
+    cache.take(Event::Apply(Received::read(&text.to_string()).unwrap()));
+
+    let key = Key::new(None, "a".to_owned());
+    assert_eq!(cache.entry(&key).unwrap().value()["unknown"], 1);
+}
+
+/// Two reconciles may write the same object, and their answers come in any order.
+#[test]
+fn a_late_answer_replaces_no_newer_write() {
+    let with_uid = |uid: &str, version| {
+        let mut object = object("a", version, "x");
+        object.metadata.uid = Some(uid.to_owned());
+        object
+    };
+    let (first, second) = (with_uid("1", 5), with_uid("2", 7));
+
+    // The deletion of the first one, after the second one was created.
+    let cache = listed(&[]);
+    cache.insert(&second);
+    remove(&cache, &first);
+    assert_eq!(of(&cache, "x"), named(&[("a", 7)]));
+
+    // An older version.
+    let cache = listed(&[]);
+    cache.insert(&with_uid("1", 8));
+    cache.insert(&first);
+    assert_eq!(of(&cache, "x"), named(&[("a", 8)]));
+
+    // The last version of one that was deleted.
+    let cache = listed(&[]);
+    remove(&cache, &first);
+    cache.insert(&first);
+    assert_eq!(of(&cache, "x"), []);
+
+    // The deletion of one that was changed meanwhile.
+    let cache = listed(&[]);
+    cache.insert(&with_uid("1", 8));
+    remove(&cache, &first);
+    assert_eq!(of(&cache, "x"), []);
+}
+
 #[test]
 fn code_of_the_user_that_panics_concerns_one_object() {
     let cache = empty::<ConfigMap>();

@@ -13,7 +13,7 @@ use kube::Client;
 use tokio::runtime::Handle as Threads;
 use tokio_util::sync::CancellationToken;
 
-use super::Controller;
+use super::{Controller, is_replaced};
 use crate::api_server::ApiServer;
 use crate::backoff::Backoff;
 use crate::cache::{Cached, Source, all_listed};
@@ -59,13 +59,13 @@ impl<K: Cached> Controller<K> {
         // Last, so that what the others keep of an object is up to date before its reconcile.
         self.subscribe(&cache, false, move |change, _, queue| {
             let key = &change.key;
+            if let Some(old) = change.old.as_ref().filter(|_| is_replaced(change)) {
+                lock(&written).noted.remove(&*old.uid);
+            }
             if change.new.is_none() {
                 queue.forget(key);
                 forgotten.forget(key);
                 names.gone(key);
-                if let Some(old) = &change.old {
-                    lock(&written).noted.remove(&*old.uid);
-                }
                 return BTreeSet::new();
             }
             BTreeSet::from([key.clone()])

@@ -111,6 +111,32 @@ async fn changed_objects_and_the_owners_of_changed_objects_are_reconciled() {
     assert_eq!(world.asked(), Vec::<String>::new());
 }
 
+#[tokio::test]
+async fn what_is_known_of_the_status_of_an_object_goes_with_it() {
+    let mut replacing = secret("a", 5);
+    replacing.metadata.uid = Some("another-uid".to_owned());
+    for left in [vec![], vec![replacing]] {
+        let secrets = empty::<Secret>();
+        let (sender, mut handles) = tokio::sync::mpsc::unbounded_channel();
+        let reconcile = move |handle| {
+            let _ = sender.send(handle);
+            async { Ok::<_, Infallible>(Action::await_change()) }
+        };
+        let (queue, policy) = (Queue::new(Counts::unread()), Arc::new(|_: &_, _: &_| None));
+        let controller = Controller::new(secrets.clone());
+        let prepared = controller.prepare("test", reconcile, policy, run_with(nowhere(), &queue));
+        list(&secrets, &[secret("a", 1)]);
+        let _running = tokio::spawn(prepared.work);
+        let handle: crate::Handle<Secret> = handles.recv().await.unwrap();
+        let known = || lock(&handle.hand.statuses);
+        known().noted.insert("a-uid".to_owned(), Default::default());
+
+        list(&secrets, &left);
+
+        assert!(known().noted.is_empty(), "{left:?}");
+    }
+}
+
 /// Otherwise it would be in the queue twice, once with the namespace of a child.
 #[test]
 fn an_owner_without_a_namespace_has_one_name_in_the_queue() {

@@ -112,9 +112,9 @@ impl Candidate {
     }
 
     /// Waits until this process holds the Lease. Returns since when.
-    async fn acquire(&mut self) -> BootTime {
+    pub(super) async fn acquire(&mut self) -> BootTime {
         let mut events: Option<Events> = None;
-        let mut logged = String::new();
+        let (mut logged, mut is_created) = (String::new(), false);
         loop {
             let (expires, why) = match self.attempt().await {
                 Ok(Standing::Held(sent)) => {
@@ -135,7 +135,13 @@ impl Candidate {
                     (Some(expires), format!("`{holder}` has the Lease"))
                 }
                 Err(Failure::Missing) => match self.create().await {
-                    Ok(()) => continue,
+                    Ok(()) => {
+                        // Something deletes it.
+                        if std::mem::replace(&mut is_created, true) {
+                            sleep(self.settings.retry_period).await;
+                        }
+                        continue;
+                    }
                     Err(why) => (
                         None,
                         format!("it does not exist, and could not be created: {why}"),
@@ -388,7 +394,7 @@ impl Candidate {
     }
 
     /// What prevents this process from ever leading. Whether the API server answers at all shows later.
-    async fn obstacle(&self) -> Option<String> {
+    pub(super) async fn obstacle(&self) -> Option<String> {
         let (api, lease) = (self.api(), self.empty());
         let dry_run = PostParams {
             dry_run: true,
@@ -403,7 +409,7 @@ impl Candidate {
         );
         let is_missing = get.as_ref().is_some_and(Status::is_not_found);
         // An update of a Lease that does not exist creates it, so it needs both permissions.
-        if is_missing && create.as_ref().is_some_and(Status::is_forbidden) {
+        if is_missing && create.as_ref().is_some_and(is_not_permitted) {
             update = None;
         }
         let create = create.filter(|_| is_missing);
@@ -425,8 +431,7 @@ impl Candidate {
             ("watch", watch),
         ];
         let answers = answers.into_iter();
-        let denied =
-            answers.filter(|(_, refusal)| refusal.as_ref().is_some_and(Status::is_forbidden));
+        let denied = answers.filter(|(_, refusal)| refusal.as_ref().is_some_and(is_not_permitted));
         let denied: Vec<_> = denied.map(|(verb, _)| verb).collect();
         (!denied.is_empty()).then(|| {
             let denied = denied.join(", ");
@@ -442,6 +447,15 @@ impl Candidate {
     fn api(&self) -> Api<Lease> {
         Api::namespaced(self.client.clone(), &self.settings.namespace)
     }
+}
+
+/// Whether the role forbids the request. Admission policies forbid things, too, and so does a namespace that is being
+/// deleted: that may pass.
+fn is_not_permitted(refusal: &Status) -> bool {
+    let message = &refusal.message;
+    refusal.is_forbidden()
+        && message.contains(" cannot ")
+        && message.contains(" resource \"leases\"")
 }
 
 /// The API server's reason to refuse the request, if it does so within `limit`.

@@ -8,6 +8,7 @@ use crate::clock::BootTime;
 use prometheus_client::metrics::gauge::Gauge;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Instant;
+use tokio::time::timeout;
 
 /// The other side of an [`Election`] that this process has won.
 pub(crate) struct Won {
@@ -191,6 +192,63 @@ async fn the_lease_is_released_over_another_connection_if_the_first_is_dead() {
     // One without an answer, and then a GET and a PUT.
     assert_eq!(requests.load(Ordering::SeqCst), 3);
     assert!(start.elapsed() < leader.settings.attempt());
+}
+
+pub(crate) const MISSING: &str = concat!(
+    "HTTP/1.1 404 Not Found\r\ncontent-type: application/json\r\ncontent-length: 85\r\n\r\n",
+    r#"{"kind":"Status","status":"Failure","message":"none","reason":"NotFound","code":404} "#,
+);
+const CREATED: &str = concat!(
+    "HTTP/1.1 201 Created\r\ncontent-type: application/json\r\ncontent-length: 78\r\n\r\n",
+    r#"{"apiVersion":"coordination.k8s.io/v1","kind":"Lease","metadata":{"name":"a"}}"#,
+);
+
+#[tokio::test]
+async fn a_lease_that_is_always_deleted_is_not_created_all_the_time() {
+    // A GET and a POST, again and again.
+    let answer = |_, request| Some(if request % 2 == 0 { MISSING } else { CREATED });
+    let (address, requests) = crate::api_server::tests::serve(answer);
+    let mut candidate = leader(address, &CancellationToken::new());
+    candidate.settings.retry_period = Duration::from_millis(200);
+
+    let acquired = timeout(Duration::from_secs(1), candidate.acquire()).await;
+
+    assert!(acquired.is_err());
+    let requests = requests.load(Ordering::SeqCst);
+    assert!((4..=14).contains(&requests), "{requests}");
+}
+
+const NOT_PERMITTED: &str = concat!(
+    "HTTP/1.1 403 Forbidden\r\ncontent-type: application/json\r\ncontent-length: 263\r\n\r\n",
+    r#"{"kind":"Status","status":"Failure","reason":"Forbidden","code":403,"message":"#,
+    r#""leases.coordination.k8s.io \"test\" is forbidden: User \"system:serviceaccount:a:b\" cannot get "#,
+    r#"resource \"leases\" in API group \"coordination.k8s.io\" in the namespace \"default\"" }"#,
+);
+const OF_A_POLICY: &str = concat!(
+    "HTTP/1.1 403 Forbidden\r\ncontent-type: application/json\r\ncontent-length: 152\r\n\r\n",
+    r#"{"kind":"Status","status":"Failure","reason":"Forbidden","code":403,"message":"#,
+    r#""admission webhook \"validate.kyverno.svc\" denied the request: a label" }"#,
+);
+const OF_A_NAMESPACE: &str = concat!(
+    "HTTP/1.1 403 Forbidden\r\ncontent-type: application/json\r\ncontent-length: 212\r\n\r\n",
+    r#"{"kind":"Status","status":"Failure","reason":"Forbidden","code":403,"message":"#,
+    r#""leases.coordination.k8s.io \"test\" is forbidden: unable to create new content in namespace "#,
+    r#"default because it is being terminated" }"#,
+);
+
+#[tokio::test]
+async fn only_a_role_that_lacks_a_permission_prevents_an_election() {
+    async fn obstacle(answer: fn(usize, usize) -> Option<&'static str>) -> Option<String> {
+        let (address, _) = crate::api_server::tests::serve(answer);
+        let leader = leader(address, &CancellationToken::new());
+        leader.obstacle().await
+    }
+
+    let role = obstacle(|_, _| Some(NOT_PERMITTED)).await.unwrap();
+    assert!(role.ends_with(": get, update, watch"), "{role}");
+    // These may pass, and are logged by who waits to lead.
+    assert_eq!(obstacle(|_, _| Some(OF_A_POLICY)).await, None);
+    assert_eq!(obstacle(|_, _| Some(OF_A_NAMESPACE)).await, None);
 }
 
 /// An API server that accepts connections and answers nothing.

@@ -105,7 +105,7 @@ impl<K: Cached> Handle<K> {
                 Ok(answer) => {
                     let object = child.open(&answer.object)?;
                     let written = self.wrote(&child, answer.object, &object);
-                    self.note(&written, hash);
+                    self.note(&child, &written, hash);
                     let outcome = Outcome::of(known.as_deref(), &written);
                     child.tell(known.as_deref(), &written, outcome);
                     return Ok(Applied { object, outcome });
@@ -290,7 +290,7 @@ impl<K: Cached> Handle<K> {
     }
 
     /// Notes what was applied, and the result as the cache keeps it.
-    fn note(&self, written: &Entry, wanted: u64) {
+    fn note<T: Cached>(&self, child: &Child<'_, T>, written: &Entry, wanted: u64) {
         if let Some(object) = written.fingerprint() {
             let settled = Settled {
                 wanted,
@@ -298,6 +298,10 @@ impl<K: Cached> Handle<K> {
                 version: written.version.clone(),
             };
             lock(&self.hand.applied).insert(written.uid.clone(), settled);
+        }
+        // It may have gone before that.
+        if child.cache.is_gone(&child.key, &written.uid) {
+            lock(&self.hand.applied).remove(&written.uid);
         }
     }
 }

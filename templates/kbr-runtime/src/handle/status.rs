@@ -103,7 +103,11 @@ impl<K: Cached + Serialize> Handle<K> {
         // It seemed to differ because of a field that somebody else owns.
         let is_same = version == self.object.resource_version() && is_first;
         let same = is_same.then(hashes);
-        lock(&self.hand.statuses).note(uid, same, &wanted);
+        lock(&self.hand.statuses).note(uid.clone(), same, &wanted);
+        // It may have gone before that.
+        if self.hand.cache.is_gone(&Key::of(&*self.object), &uid) {
+            lock(&self.hand.statuses).noted.remove(&uid);
+        }
         let [shown, wanted] = [shown, wanted].map(|status| {
             let fields = [("status".to_owned(), status)];
             Value::Object(fields.into_iter().collect())

@@ -4,6 +4,8 @@
 //! The flags, and where the CA is written. The rest is tested with an API server.
 
 use super::*;
+use crate::election::tests::MISSING;
+use crate::logging::tests::logged;
 use crate::webhook::tests::webhooks;
 
 fn flags() -> Flags {
@@ -75,6 +77,36 @@ async fn flags_that_do_not_fit_are_refused() {
         with(&|flags| flags.webhook_cert_validity = Duration::from_secs(9)),
         "`--webhook-cert-validity` must be 10s or longer"
     );
+}
+
+#[test]
+fn each_object_that_does_not_exist_is_named_once() {
+    let (address, _) = crate::api_server::tests::serve(|_, _| Some(MISSING));
+    let place = async {
+        let flags = Flags {
+            mutating_webhook_configuration: vec!["own".to_owned()],
+            validating_webhook_configuration: vec!["own".to_owned()],
+            ..flags()
+        };
+        let mut own = own(&flags).unwrap().unwrap();
+        let config = kube::Config::new(format!("http://{address}").parse().unwrap());
+        let client = Client::try_from(config).unwrap();
+        let content = own.rules.apply(&Default::default(), None, own.now());
+        let (content, _) = content.unwrap();
+        for _ in 0..2 {
+            own.place(&client, &content).await.unwrap();
+        }
+    };
+    let lines = logged("warn".into(), || {
+        tokio::runtime::Runtime::new().unwrap().block_on(place);
+    });
+
+    let kinds: Vec<_> = lines.iter().map(|line| &line["kind"]).collect();
+    let expected = [
+        "MutatingWebhookConfiguration",
+        "ValidatingWebhookConfiguration",
+    ];
+    assert_eq!(kinds, expected);
 }
 
 #[test]

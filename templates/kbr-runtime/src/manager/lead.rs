@@ -21,9 +21,12 @@ use crate::controller::Prepared;
 use crate::election::Election;
 use crate::running::{Part, Running};
 
-/// The part of the grace period after which no answer of the API server is waited for. The rest is for what
-/// reconciles do after the error.
+/// The part of the grace period after which no answer of the API server is waited for longer than [`LAST_REQUEST`]. The
+/// rest is for what reconciles do after the error.
 const LAST_ANSWER: f64 = 0.9;
+
+/// The part of the grace period that each request may take then: webhooks still ask, until they have ended.
+const LAST_REQUEST: f64 = 0.03;
 
 /// Runs the controllers while this process leads.
 pub(super) struct Lead {
@@ -144,8 +147,8 @@ impl Lead {
         }
     }
 
-    /// Stops what runs and waits for it within the grace period, at whose end nothing waits for the API server any
-    /// more. Returns the first error, and whether everything has ended.
+    /// Stops what runs and waits for it within the grace period, at whose end nothing waits long for the API server.
+    /// Returns the first error, and whether everything has ended.
     async fn finish(
         &mut self,
         outcome: Result<(), ManagerError>,
@@ -154,7 +157,7 @@ impl Lead {
         let running = std::mem::take(&mut self.running);
         let give_up = async {
             sleep(self.grace.mul_f64(LAST_ANSWER)).await;
-            self.server.give_up();
+            self.server.give_up_after(self.grace.mul_f64(LAST_REQUEST));
             pending().await
         };
         let finished = tokio::select! {

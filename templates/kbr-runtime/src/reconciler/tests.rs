@@ -97,6 +97,18 @@ fn panics_when_called() -> Ready<io::Result<Action>> {
     panic!("on purpose")
 }
 
+/// Is dropped at its timeout.
+async fn panics_when_dropped() -> io::Result<Action> {
+    struct Broken;
+    impl Drop for Broken {
+        fn drop(&mut self) {
+            panic!("on purpose")
+        }
+    }
+    let _broken = Broken;
+    pending().await
+}
+
 #[test]
 fn failures_and_panics_wait_longer_each_time_until_a_success() {
     let backoff = Backoff::default();
@@ -106,6 +118,7 @@ fn failures_and_panics_wait_longer_each_time_until_a_success() {
     assert_eq!(outcome(&backoff, panics), ms(10));
     assert_eq!(outcome(&backoff, panics_when_called), ms(20));
     assert_eq!(outcome(&backoff, fails), ms(40));
+    assert!(outcome(&backoff, panics_when_dropped) >= ms(80));
     assert_eq!(outcome(&backoff, succeeds), ms(60_000));
     assert_eq!(backoff.len(), 0);
     assert_eq!(outcome(&backoff, panics), ms(5));

@@ -123,7 +123,7 @@ impl dyn Admission + '_ {
 
 /// Reads an object; if its type cannot hold it, logs `problem` and where it is.
 fn read<T: DeserializeOwned>(object: &RawValue, problem: &str) -> Option<T> {
-    let read = reading::read_text(object.get());
+    let read = reading::read_object(object.get());
     let log = |DecodeError { field, reason }| {
         tracing::warn!(field, error = reason, "{problem}");
     };

@@ -228,6 +228,13 @@ fn a_path_is_for_one_webhook() {
     assert!(!refused("/other"));
 }
 
+#[test]
+#[should_panic = "no defaulter or validator is served at `/validates`"]
+fn a_webhook_that_reads_a_cache_is_served() {
+    let maps = crate::cache::tests::empty::<k8s_openapi::api::core::v1::ConfigMap>();
+    webhooks().reads("/validates", &maps);
+}
+
 fn metadata_name() -> FieldPath {
     FieldPath::new("metadata").child("name")
 }

@@ -142,24 +142,26 @@ async fn reconciles_are_dropped_at_their_await_when_the_workers_are() {
 #[tokio::test]
 async fn a_panic_around_a_reconcile_ends_the_workers_after_the_other_reconciles() {
     let threads = Threads::start(2).unwrap();
-    let ended = Arc::new(AtomicUsize::new(0));
-    let count = ended.clone();
+    let ended = Arc::new(Mutex::new(Vec::new()));
+    let noted = ended.clone();
     let work: Work = Arc::new(move |key| {
-        let count = count.clone();
+        let noted = noted.clone();
         Box::pin(async move {
             assert_ne!(key.name(), "a", "on purpose");
             tokio::time::sleep(PAUSE).await;
-            count.fetch_add(1, Ordering::SeqCst);
+            lock(&noted).push(key.to_string());
             None
         })
     });
-    let stop = CancellationToken::new();
+    let (stop, queue) = (CancellationToken::new(), queue(&["b", "a", "c"]));
 
-    let outcome = run(queue(&["b", "a"]), 2, threads.handle(), work, stop).await;
+    let outcome = run(queue, 2, threads.handle(), work, stop.clone()).await;
 
     let reason = outcome.unwrap_err();
     assert!(reason.contains("on purpose"), "{reason}");
-    assert_eq!(ended.load(Ordering::SeqCst), 1);
+    // One still waits.
+    assert_eq!(*lock(&ended), ["b"]);
+    assert!(!stop.is_cancelled());
 }
 
 #[tokio::test]

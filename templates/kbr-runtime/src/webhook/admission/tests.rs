@@ -4,10 +4,15 @@
 //! Reviews and their answers, without a server.
 
 use crate::logging::tests::logged;
-use crate::webhook::Webhooks;
 use crate::webhook::tests::{MUTATE, STRICT, VALIDATE, cron_job, review, webhooks};
+use crate::webhook::{
+    AdmissionRequest, BoxError, Defaulter, ValidationOutcome, Validator, Webhooks,
+};
 use futures::FutureExt;
+use kube::CustomResource;
 use proptest::prelude::*;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 async fn answer(path: &str, review: &Value) -> Result<Value, String> {
@@ -287,6 +292,70 @@ async fn an_object_that_the_type_cannot_hold_can_be_fixed_and_deleted() {
     assert_eq!(still_bad["allowed"], false);
     let deleted = response(VALIDATE, "DELETE", &Value::Null, &bad).await;
     assert_eq!(deleted["allowed"], true);
+}
+
+/// Reading it panics.
+#[derive(Clone, CustomResource, Debug, Deserialize, JsonSchema, Serialize)]
+#[kube(
+    group = "example.com",
+    version = "v1",
+    kind = "Odd",
+    schema = "disabled"
+)]
+#[serde(from = "Value")]
+struct OddSpec {}
+
+impl From<Value> for OddSpec {
+    fn from(spec: Value) -> Self {
+        panic!("on purpose: {spec}")
+    }
+}
+
+/// Denies everything.
+struct Never;
+
+impl Validator for Never {
+    type Object = Odd;
+
+    async fn validate_delete(
+        &self,
+        _: &AdmissionRequest,
+        _: &Odd,
+    ) -> Result<ValidationOutcome, BoxError> {
+        Err("it was read".into())
+    }
+}
+
+impl Defaulter for Never {
+    type Object = Odd;
+
+    async fn set_defaults(&self, _: &AdmissionRequest, _: &mut Odd) -> Result<(), BoxError> {
+        Err("it was read".into())
+    }
+}
+
+#[tokio::test]
+async fn an_object_whose_type_panics_is_one_that_the_type_cannot_hold() {
+    let mut webhooks = Webhooks::default();
+    webhooks.validate(VALIDATE, Never);
+    webhooks.mutate(MUTATE, Never);
+    let odd = json!({"apiVersion": "example.com/v1", "kind": "Odd", "metadata": {"name": "a"}, "spec": {}});
+    let mut deleted = odd.clone();
+    deleted["metadata"]["deletionTimestamp"] = json!("2026-01-01T00:00:00Z");
+    for (path, operation, object, old) in [
+        (VALIDATE, "DELETE", &Value::Null, &odd),
+        (VALIDATE, "UPDATE", &deleted, &deleted),
+        (MUTATE, "CREATE", &odd, &Value::Null),
+    ] {
+        let mut review = review(operation, object, old);
+        review["request"]["kind"] = json!({"group": "example.com", "version": "v1", "kind": "Odd"});
+        let body = serde_json::to_vec(&review).unwrap();
+
+        let answer = webhooks.at(path).unwrap().answer(&body).await.unwrap();
+
+        let answer: Value = serde_json::from_slice(&answer).unwrap();
+        assert_eq!(answer["response"]["allowed"], true, "{operation}: {answer}");
+    }
 }
 
 /// Otherwise its namespace could never be deleted.

@@ -95,6 +95,7 @@ async fn answer(
     patience: Duration,
 ) -> Result<Vec<u8>, Refusal> {
     let webhook = find(webhooks, &request)?;
+    let path = request.uri().path().to_owned();
     let wanted = timeout(request.uri());
     let patience = wanted.map_or(patience, |wanted| {
         patience.min(wanted - MARGIN.min(wanted / 10))
@@ -119,16 +120,14 @@ async fn answer(
         let reason = format!("the review did not arrive within {patience:?}");
         (StatusCode::REQUEST_TIMEOUT, reason)
     })??;
-    if matches!(webhook, Webhook::Admission(..)) {
-        for source in &webhooks.reads {
-            let watched = source.watched();
-            let listed = timeout_at(deadline, watched.listed()).await;
-            listed.map_err(|_| {
-                let resource = &watched.resource;
-                let reason = format!("the cache of {resource} was not listed within {patience:?}");
-                (StatusCode::GATEWAY_TIMEOUT, reason)
-            })?;
-        }
+    for source in webhooks.reads.get(&path).into_iter().flatten() {
+        let watched = source.watched();
+        let listed = timeout_at(deadline, watched.listed()).await;
+        listed.map_err(|_| {
+            let resource = &watched.resource;
+            let reason = format!("the cache of {resource} was not listed within {patience:?}");
+            (StatusCode::GATEWAY_TIMEOUT, reason)
+        })?;
     }
     let answered = timeout_at(deadline, webhook.answer(&review)).await;
     // Not a denial: the `failurePolicy` decides what the API server does without an answer.

@@ -454,8 +454,11 @@ fn webhooks_that_only_wait_or_are_often_called_do_not_count_as_blocked() {
 fn a_review_waits_for_the_caches_that_are_read_and_names_the_one_that_is_not_listed() {
     let maps = crate::cache::tests::empty::<ConfigMap>();
     let mut webhooks = webhooks();
-    webhooks.reads(&maps);
+    webhooks.reads(VALIDATE, &maps);
     let served = Served::serve(webhooks, LIMITS);
+    // It reads nothing.
+    let answer = served.post(&format!("{MUTATE}?timeout=500ms"), &creation("a"));
+    assert!(answer.starts_with("HTTP/1.1 200"), "{answer}");
     let post = |timeout: &str| {
         let path = format!("{VALIDATE}?timeout={timeout}");
         served.post(&path, &creation("a"))
@@ -556,8 +559,8 @@ fn a_review_finds_the_objects_of_a_watched_namespace_and_needs_no_rights_elsewhe
     let mut manager = Manager::with_config(flags, config).unwrap();
     for namespace in manager.namespaces() {
         let maps = manager.namespaced(&namespace);
-        manager.webhooks().reads(&maps);
-        manager.webhooks().validate(VALIDATE, Unique(maps));
+        manager.webhooks().validate(VALIDATE, Unique(maps.clone()));
+        manager.webhooks().reads(VALIDATE, &maps);
     }
     let served = Served::serve(std::mem::take(manager.webhooks()), LIMITS);
     let stop = manager.stop_token();
