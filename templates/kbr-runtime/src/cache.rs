@@ -20,6 +20,7 @@ use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, TryLockError};
 use std::time::Duration;
 
+use k8s_openapi::api::core::v1::ObjectReference;
 use kube::Resource;
 use kube::api::ObjectMeta;
 use kube::runtime::Predicate;
@@ -146,7 +147,8 @@ pub(crate) type Subscriber<K> = Box<dyn FnMut(&Change, Option<&K>) + Send>;
 
 /// An object that does not fit its type.
 pub(crate) struct Unreadable {
-    pub(crate) metadata: ObjectMeta,
+    pub(crate) key: Key,
+    pub(crate) reference: ObjectReference,
     pub(crate) error: DecodeError,
 }
 
@@ -553,12 +555,16 @@ impl<K: Cached> Inner<K> {
         let mut object = match opened {
             Ok(object) => object,
             Err(error) => {
-                let metadata = received.meta().clone();
+                let unreadable = Unreadable {
+                    key: received.key(),
+                    reference: received.object_ref(&self.kind),
+                    error,
+                };
                 let entry = Entry {
                     is_readable: false,
                     ..metadata_of(received, Box::default())
                 };
-                return (entry, None, Some(Unreadable { metadata, error }));
+                return (entry, None, Some(unreadable));
             }
         };
         let key = received.key();

@@ -494,7 +494,7 @@ fn an_object_that_cannot_be_read_is_reported_once_per_version_and_counted() {
     let take = |event| {
         let reported = cache.0.take(event).map(|unreadable| {
             assert_eq!(unreadable.error.field, "data");
-            unreadable.metadata.name.unwrap()
+            unreadable.reference.name.unwrap()
         });
         (
             reported.unwrap_or_default(),
