@@ -343,35 +343,18 @@ impl<K: Cached> Cache<K> {
         lock(&self.0.state).get(key).cloned()
     }
 
-    /// The object, once the watch has shown another version of it than `before`, but no later than after `limit`.
+    /// The object once it `is` as wanted, or as it is after `limit`.
     pub(crate) async fn shows(
         &self,
         key: &Key,
-        before: Option<&str>,
         limit: Duration,
+        is: impl Fn(Option<&Entry>) -> bool,
     ) -> Option<Arc<Entry>> {
+        let is_shown = || is(self.entry(key).as_deref());
         let mut events = self.0.events.subscribe();
-        let another = async {
-            loop {
-                let entry = self.entry(key);
-                if entry.as_ref().map(|entry| &*entry.version) != before
-                    || events.changed().await.is_err()
-                {
-                    return;
-                }
-            }
-        };
-        let _ = timeout(limit, another).await;
+        let shown = async { while !is_shown() && events.changed().await.is_ok() {} };
+        let _ = timeout(limit, shown).await;
         self.entry(key)
-    }
-
-    /// Whether the object with this uid is gone, or goes within `limit`.
-    pub(crate) async fn goes(&self, key: &Key, uid: &str, limit: Duration) -> bool {
-        let is_gone = || self.entry(key).is_none_or(|entry| *entry.uid != *uid);
-        let mut events = self.0.events.subscribe();
-        let gone = async { while !is_gone() && events.changed().await.is_ok() {} };
-        let _ = timeout(limit, gone).await;
-        is_gone()
     }
 
     /// The names of all objects, sorted.
