@@ -33,12 +33,11 @@ impl Manager {
             Err(ManagerError::Plan { reason })
         })?;
         let printed = writeln!(std::io::stdout().lock(), "{plan}");
-        let summary = plan.summary();
-        let reason = match (printed, summary.failed) {
+        let reason = match (printed, plan.failures()) {
             (Err(error), _) => format!("could not print it: {error}"),
-            (Ok(()), 0) if summary.is_empty() => return Ok(()),
+            (Ok(()), 0) if plan.is_empty() => return Ok(()),
             (Ok(()), 0) => {
-                let summary = summary.to_string();
+                let summary = plan.summary();
                 return Err(ManagerError::WouldChange { summary });
             }
             (Ok(()), count) => format!("{count} reconciles or controllers failed"),
