@@ -96,6 +96,7 @@ impl<K> Cached for K where
 ///     pods.by("node", node).len()
 /// }
 /// ```
+#[derive(Clone)]
 pub struct Cache<K: Resource>(Arc<Inner<K>>, Option<Arc<Hasher<K>>>);
 
 /// The hash of what matters of an object, if it has that.
@@ -252,10 +253,8 @@ impl<K: Cached> Cache<K> {
             slim(object);
             serde_json::to_string(object)
         };
-        let mut is_second = false;
-        self.0
-            .use_for(|uses| is_second = uses.slim.replace(Arc::new(slim)).is_some());
-        if is_second {
+        let before = self.0.use_for(|uses| uses.slim.replace(Arc::new(slim)));
+        if before.is_some() {
             self.refuse("is slimmed by two functions".to_owned());
         }
     }
@@ -474,8 +473,8 @@ impl<K: Cached> Inner<K> {
     }
 
     /// Changes who uses the cache, and for what.
-    fn use_for(&self, change: impl FnOnce(&mut Uses<K>)) {
-        change(Arc::make_mut(&mut lock(&self.uses)));
+    fn use_for<T>(&self, change: impl FnOnce(&mut Uses<K>) -> T) -> T {
+        change(Arc::make_mut(&mut lock(&self.uses)))
     }
 
     /// Changes the state, and tells the subscribers of the changes. `object` is that of the one change with a new one.
@@ -603,12 +602,6 @@ fn metadata_of<K>(received: Received<K>, terms: Box<[Term]>) -> Entry {
 /// The result of code of the user, or the message of its panic.
 pub(crate) fn guard<T>(code: impl FnOnce() -> T) -> Result<T, String> {
     catch_unwind(AssertUnwindSafe(code)).map_err(|payload| panic_message(&*payload).to_owned())
-}
-
-impl<K: Resource> Clone for Cache<K> {
-    fn clone(&self) -> Self {
-        Self(self.0.clone(), self.1.clone())
-    }
 }
 
 impl<K: Resource> Debug for Cache<K> {
