@@ -16,7 +16,6 @@ mod body;
 
 use std::cell::Cell;
 use std::collections::BTreeMap;
-use std::error::Error as StdError;
 use std::mem;
 #[cfg(feature = "plan")]
 use std::sync::OnceLock;
@@ -27,7 +26,7 @@ use std::time::Duration;
 use futures::FutureExt;
 use futures::future::BoxFuture;
 use http::header::{CONTENT_LENGTH, CONTENT_TYPE, DATE, UPGRADE};
-use http::{HeaderMap, Request, Response, StatusCode};
+use http::{HeaderMap, Request, Response};
 use k8s_openapi::jiff::fmt::rfc2822;
 use k8s_openapi::jiff::{SignedDuration, Timestamp};
 use kube::client::{AuthError, Body, ClientBuilder, DynBody};
@@ -289,8 +288,7 @@ impl ApiServer {
     }
 
     /// Records that a request got no response.
-    fn failed(&self, error: &(dyn StdError + 'static)) {
-        let reason = chain(error);
+    fn failed(&self, reason: String) {
         let mut state = self.lock();
         let since = state.failing.as_ref().map(|(since, _)| *since);
         if since.is_none() {
@@ -331,7 +329,7 @@ impl ApiServer {
         if last_answer.is_none_or(|at| at.elapsed() >= time) {
             self.reconnect(generation);
         }
-        self.failed(&unanswered);
+        self.failed(unanswered.to_string());
     }
 
     fn open_watch(&self, bound: Duration) -> u64 {
@@ -406,11 +404,6 @@ impl Kind {
         }
     }
 }
-
-/// A gateway answered instead of the API server.
-#[derive(Debug, thiserror::Error)]
-#[error("{0} from a gateway")]
-struct Gateway(StatusCode);
 
 /// Whether a response says that the API server cannot be reached. The API server's own refusals are
 /// JSON.
@@ -514,7 +507,7 @@ impl Sent {
             answer = answer => {
                 match &answer {
                     Ok(response) if is_from_gateway(response) => {
-                        server.failed(&Gateway(response.status()));
+                        server.failed(format!("{} from a gateway", response.status()));
                     }
                     Ok(response) => {
                         server.dated(response.headers());
@@ -523,7 +516,7 @@ impl Sent {
                     }
                     // Without a token, the request was not sent.
                     Err(error) if error.is::<AuthError>() => {}
-                    Err(error) => server.failed(&**error),
+                    Err(error) => server.failed(chain(&**error)),
                 }
                 answer
             }

@@ -21,7 +21,7 @@ use crate::key::Key;
 use crate::lock::lock;
 
 /// The delay after the first failure; it doubles with each further failure.
-pub(crate) const FIRST: Duration = Duration::from_millis(5);
+const FIRST: Duration = Duration::from_millis(5);
 
 /// An attempt that takes this long keeps a worker from other objects.
 const LONG: Duration = Duration::from_secs(1);
@@ -30,7 +30,7 @@ const LONG: Duration = Duration::from_secs(1);
 const LONGEST_WAIT: Duration = Duration::from_secs(5);
 
 /// The longest delay.
-pub(crate) const LONGEST: Duration = Duration::from_secs(1000);
+const LONGEST: Duration = Duration::from_secs(1000);
 
 /// Counts failures in a row per object. Clones share the counts.
 ///
@@ -50,6 +50,12 @@ struct Failures {
     due: Instant,
     /// When even a change may be reconciled, after an attempt that took long.
     not_before: Option<Instant>,
+}
+
+impl Default for Backoff {
+    fn default() -> Self {
+        Self::new(FIRST, LONGEST)
+    }
 }
 
 impl Backoff {

@@ -20,6 +20,7 @@ use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, TryLockError};
 use std::time::Duration;
 
+use k8s_openapi::api::core::v1::ObjectReference;
 use kube::Resource;
 use kube::api::ObjectMeta;
 use kube::runtime::Predicate;
@@ -95,6 +96,7 @@ impl<K> Cached for K where
 ///     pods.by("node", node).len()
 /// }
 /// ```
+#[derive(Clone)]
 pub struct Cache<K: Resource>(Arc<Inner<K>>, Option<Arc<Hasher<K>>>);
 
 /// The hash of what matters of an object, if it has that.
@@ -146,7 +148,8 @@ pub(crate) type Subscriber<K> = Box<dyn FnMut(&Change, Option<&K>) + Send>;
 
 /// An object that does not fit its type.
 pub(crate) struct Unreadable {
-    pub(crate) metadata: ObjectMeta,
+    pub(crate) key: Key,
+    pub(crate) reference: ObjectReference,
     pub(crate) error: DecodeError,
 }
 
@@ -250,10 +253,8 @@ impl<K: Cached> Cache<K> {
             slim(object);
             serde_json::to_string(object)
         };
-        let mut is_second = false;
-        self.0
-            .use_for(|uses| is_second = uses.slim.replace(Arc::new(slim)).is_some());
-        if is_second {
+        let before = self.0.use_for(|uses| uses.slim.replace(Arc::new(slim)));
+        if before.is_some() {
             self.refuse("is slimmed by two functions".to_owned());
         }
     }
@@ -342,40 +343,23 @@ impl<K: Cached> Cache<K> {
         lock(&self.0.state).get(key).cloned()
     }
 
-    /// The object, once the watch has shown another version of it than `before`, but no later than after `limit`.
+    /// The object once it `is` as wanted, or as it is after `limit`.
     pub(crate) async fn shows(
         &self,
         key: &Key,
-        before: Option<&str>,
         limit: Duration,
+        is: impl Fn(Option<&Entry>) -> bool,
     ) -> Option<Arc<Entry>> {
+        let is_shown = || is(self.entry(key).as_deref());
         let mut events = self.0.events.subscribe();
-        let another = async {
-            loop {
-                let entry = self.entry(key);
-                if entry.as_ref().map(|entry| &*entry.version) != before
-                    || events.changed().await.is_err()
-                {
-                    return;
-                }
-            }
-        };
-        let _ = timeout(limit, another).await;
+        let shown = async { while !is_shown() && events.changed().await.is_ok() {} };
+        let _ = timeout(limit, shown).await;
         self.entry(key)
     }
 
     /// Whether the object with this uid is gone.
     pub(crate) fn is_gone(&self, key: &Key, uid: &str) -> bool {
         self.entry(key).is_none_or(|entry| *entry.uid != *uid)
-    }
-
-    /// Whether the object with this uid is gone, or goes within `limit`.
-    pub(crate) async fn goes(&self, key: &Key, uid: &str, limit: Duration) -> bool {
-        let is_gone = || self.is_gone(key, uid);
-        let mut events = self.0.events.subscribe();
-        let gone = async { while !is_gone() && events.changed().await.is_ok() {} };
-        let _ = timeout(limit, gone).await;
-        is_gone()
     }
 
     /// The names of all objects, sorted.
@@ -495,8 +479,8 @@ impl<K: Cached> Inner<K> {
     }
 
     /// Changes who uses the cache, and for what.
-    fn use_for(&self, change: impl FnOnce(&mut Uses<K>)) {
-        change(Arc::make_mut(&mut lock(&self.uses)));
+    fn use_for<T>(&self, change: impl FnOnce(&mut Uses<K>) -> T) -> T {
+        change(Arc::make_mut(&mut lock(&self.uses)))
     }
 
     /// Changes the state, and tells the subscribers of the changes. `object` is that of the one change with a new one.
@@ -559,12 +543,16 @@ impl<K: Cached> Inner<K> {
         let mut object = match opened {
             Ok(object) => object,
             Err(error) => {
-                let metadata = received.meta().clone();
+                let unreadable = Unreadable {
+                    key: received.key(),
+                    reference: received.object_ref(&self.kind),
+                    error,
+                };
                 let entry = Entry {
                     is_readable: false,
                     ..metadata_of(received, Box::default())
                 };
-                return (entry, None, Some(Unreadable { metadata, error }));
+                return (entry, None, Some(unreadable));
             }
         };
         let key = received.key();
@@ -620,12 +608,6 @@ fn metadata_of<K>(received: Received<K>, terms: Box<[Term]>) -> Entry {
 /// The result of code of the user, or the message of its panic.
 pub(crate) fn guard<T>(code: impl FnOnce() -> T) -> Result<T, String> {
     catch_unwind(AssertUnwindSafe(code)).map_err(|payload| panic_message(&*payload).to_owned())
-}
-
-impl<K: Resource> Clone for Cache<K> {
-    fn clone(&self) -> Self {
-        Self(self.0.clone(), self.1.clone())
-    }
 }
 
 impl<K: Resource> Debug for Cache<K> {

@@ -66,18 +66,6 @@ pub(crate) fn say_who_asks(config: &mut kube::Config) {
     }
 }
 
-/// The objects in that namespace, or all of them.
-#[cfg(feature = "manager")]
-pub(crate) fn api<K>(client: Client, namespace: Option<&str>, kind: &K::DynamicType) -> kube::Api<K>
-where
-    K: kube::Resource<Scope = kube::core::DynamicResourceScope>,
-{
-    match namespace {
-        Some(namespace) => kube::Api::namespaced_with(client, namespace, kind),
-        None => kube::Api::all_with(client, kind),
-    }
-}
-
 /// Reads `kubeconfig`, or without it $KUBECONFIG, ~/.kube/config or the pod's service account.
 ///
 /// # Errors

@@ -24,6 +24,7 @@ use kube::{Resource, ResourceExt};
 use serde::Serialize;
 
 use crate::Cache;
+use crate::backoff::Backoff;
 use crate::cache::{Cached, Change, Hasher, Owner, Source, guard, is_controlled_by_a};
 use crate::handle::{Applies, Declared, Names, TakeOver};
 use crate::key::Key;
@@ -72,8 +73,7 @@ pub struct Controller<K: Resource> {
     debounce: Duration,
     timeout: Duration,
     sync_limit: Duration,
-    first_delay: Duration,
-    longest_delay: Duration,
+    backoff: Backoff,
     needs_leader: bool,
     is_warm: bool,
 }
@@ -102,8 +102,7 @@ impl<K: Cached> Controller<K> {
             debounce: Duration::ZERO,
             timeout: TIMEOUT,
             sync_limit: SYNC_LIMIT,
-            first_delay: crate::backoff::FIRST,
-            longest_delay: crate::backoff::LONGEST,
+            backoff: Backoff::default(),
             needs_leader: true,
             is_warm: false,
         };
@@ -403,15 +402,7 @@ impl<K: Cached> Controller<K> {
     where
         K: Serialize,
     {
-        let pause = Arc::new(Pause::new(annotation));
-        let (paused, cache) = (pause.clone(), self.cache.unfiltered());
-        self.subscribe(&cache, false, move |change, _, _| {
-            if change.new.is_none() {
-                paused.forget(&change.key);
-            }
-            BTreeSet::new()
-        });
-        self.pause = Some(pause);
+        self.pause = Some(Arc::new(Pause::new(annotation)));
         self
     }
 
@@ -477,7 +468,7 @@ impl<K: Cached> Controller<K> {
     #[doc(alias = "RateLimiter")]
     #[must_use]
     pub fn rate_limit(mut self, first: Duration, longest: Duration) -> Self {
-        (self.first_delay, self.longest_delay) = (first, longest);
+        self.backoff = Backoff::new(first, longest);
         self
     }
 

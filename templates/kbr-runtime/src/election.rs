@@ -28,6 +28,7 @@ use tokio::time::sleep;
 use tokio_util::sync::CancellationToken;
 
 use crate::clock::BootTime;
+use crate::events::instance;
 use crate::gate::Gate;
 use crate::key::is_name;
 use crate::metrics::Metrics;
@@ -269,11 +270,7 @@ async fn fence(left: &CancellationToken, after: Duration, end: Option<fn()>) {
 /// The identity of this process, with the environment `variable`. It is new for each process, as in client-go:
 /// a pod may run two at once, such as two containers, or one that the kubelet has given up on and its successor.
 fn identity(variable: impl Fn(&'static str) -> Option<String>) -> String {
-    let variables = ["POD_NAME", "HOSTNAME"].into_iter();
-    let mut names = variables.filter_map(variable);
-    let name = names.find(|name| !name.is_empty());
-    let name = name.unwrap_or_else(|| "manager".to_owned());
-    format!("{name}_{:016x}", random())
+    format!("{}_{:016x}", instance(variable), random())
 }
 
 #[cfg(test)]

@@ -135,13 +135,7 @@ impl Publisher {
         server: &ApiServer,
         end: &CancellationToken,
     ) {
-        let instance = ["POD_NAME", "HOSTNAME"].into_iter();
-        let mut instance = instance.filter_map(|name| env::var(name).ok());
-        let instance = instance.find(|name| !name.is_empty());
-        let instance = cut(
-            instance.unwrap_or_else(|| "manager".to_owned()),
-            LONGEST_WORD,
-        );
+        let instance = cut(instance(|name| env::var(name).ok()), LONGEST_WORD);
         loop {
             let event = tokio::select! {
                 biased;
@@ -230,6 +224,13 @@ impl Publisher {
             );
         }
     }
+}
+
+/// The name of the pod, or outside of one that of the machine, with the environment `variable`.
+pub(crate) fn instance(variable: impl Fn(&'static str) -> Option<String>) -> String {
+    let mut names = ["POD_NAME", "HOSTNAME"].into_iter().filter_map(variable);
+    let name = names.find(|name| !name.is_empty());
+    name.unwrap_or_else(|| "manager".to_owned())
 }
 
 /// Whether nothing can be created because the namespace is being deleted.

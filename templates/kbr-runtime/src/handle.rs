@@ -73,6 +73,7 @@ const MOST_FIELDS: usize = 8;
 ///     Ok(Action::await_change())
 /// }
 /// ```
+#[derive(Clone)]
 pub struct Handle<K: Resource> {
     object: Arc<K>,
     pub(crate) hand: Arc<Hand<K>>,
@@ -388,18 +389,6 @@ impl<K: Resource> Deref for Handle<K> {
 
     fn deref(&self) -> &K {
         &self.object
-    }
-}
-
-impl<K: Resource> Clone for Handle<K> {
-    fn clone(&self) -> Self {
-        Self {
-            object: self.object.clone(),
-            hand: self.hand.clone(),
-            written: self.written.clone(),
-            opened: self.opened.clone(),
-            chosen: self.chosen.clone(),
-        }
     }
 }
 

@@ -76,6 +76,20 @@ pub(crate) struct Limits {
     pub(crate) drain: Duration,
 }
 
+impl Limits {
+    /// For the few clients of a server whose requests hold no memory.
+    pub(crate) const FEW: Self = Self {
+        connections: 100,
+        memory: 0,
+        reserve: 0,
+        handshake: Duration::from_secs(10),
+        idle: Duration::from_secs(10),
+        answer: Duration::from_secs(10),
+        lame_duck: Duration::ZERO,
+        drain: Duration::ZERO,
+    };
+}
+
 /// Opens the listening socket of `server`, which is named in an error; `None` when it is turned off.
 ///
 /// # Errors

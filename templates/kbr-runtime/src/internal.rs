@@ -10,14 +10,11 @@
 pub use crate::chain::chain;
 pub use crate::client::{ask_readiness, install_tls_provider};
 pub use crate::diff::fields as differing_fields;
-#[cfg(feature = "manager")]
-pub use crate::handle::is_built_in;
-#[cfg(feature = "manager")]
-pub use crate::hold::is_on as is_run_by_kbr_dev;
-#[cfg(feature = "manager")]
-pub use crate::logging::panic_message;
-#[cfg(feature = "manager")]
-pub use crate::manager::warnings_of_writes;
 pub use crate::target::Target;
 #[cfg(feature = "conversion")]
 pub use crate::webhook::conversion::{Difference, Kind, Mapping, Side, rewrite};
+#[cfg(feature = "manager")]
+pub use crate::{
+    handle::is_built_in, hold::is_on as is_run_by_kbr_dev, logging::panic_message,
+    manager::warnings_of_writes,
+};

@@ -554,18 +554,10 @@ impl Manager {
             return self.plan().await;
         }
         let settings = election::Settings::of(&self.flags)?;
-        let namespaces = if self.is_namespaced {
-            let (client, server) = (self.client.clone(), self.server.clone());
-            let names = self.flags.watch_namespace.clone();
-            namespaces::check(&names)?;
-            Some(async move { namespaces::exist(&client, &server, &names).await })
-        } else {
-            None
-        };
-        let mut namespaces = pin!(OptionFuture::from(namespaces).fuse());
+        let mut namespaces = pin!(self.namespaces_exist()?.fuse());
         // An outage of the API server must not prevent the start.
         let first = timeout(FIRST_ANSWER, namespaces.as_mut());
-        if let Some(Ok(Some(known))) = self.stop.run_until_cancelled(first).await {
+        if let Some(Ok(known)) = self.stop.run_until_cancelled(first).await {
             known?;
         }
         let mut metrics = metrics_server::start(&self.flags, &self.config, &self.metrics)?;
@@ -602,7 +594,7 @@ impl Manager {
                 error = probes.ended() => error,
                 error = metrics.ended() => error,
                 error = publishing.ended() => error,
-                Some(Err(error)) = namespaces => error,
+                Err(error) = namespaces => error,
                 () = self.server.report_outages(&self.client) => pending().await,
             }
         };
@@ -629,6 +621,23 @@ impl Manager {
         };
         let _ = timeout(limit, stopped).await;
         outcome
+    }
+
+    /// Waits until the namespaces to watch are known to exist, if only some are watched.
+    fn namespaces_exist(
+        &self,
+    ) -> Result<impl Future<Output = Result<(), ManagerError>> + use<>, ManagerError> {
+        let names = self
+            .is_namespaced
+            .then(|| self.flags.watch_namespace.clone());
+        names.as_deref().map_or(Ok(()), namespaces::check)?;
+        let (client, server) = (self.client.clone(), self.server.clone());
+        Ok(async move {
+            match names {
+                Some(names) => namespaces::exist(&client, &server, &names).await,
+                None => Ok(()),
+            }
+        })
     }
 
     /// The certificates that this manager issues, if the flags say so.

@@ -4,8 +4,8 @@
 //! The metrics of a manager, with the names, labels and buckets of controller-runtime, so that its
 //! dashboards and alerts work unchanged; and a few that it lacks, with the prefix `kbr_`.
 //!
-//! Everything is counted, whether or not metrics are served: counting costs nanoseconds, since each
-//! part of the process looks up its series only once, when it starts.
+//! Everything is counted, whether or not metrics are served: counting costs nanoseconds where it is frequent, since a
+//! controller looks up its series only once, when it starts.
 
 mod controllers;
 #[cfg(feature = "native-histograms")]

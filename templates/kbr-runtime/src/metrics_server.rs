@@ -36,15 +36,10 @@ const LONGEST_LEVEL: usize = 1024;
 
 /// There are a few scrapers, with a connection each.
 const LIMITS: Limits = Limits {
-    connections: 100,
-    memory: 0,
-    reserve: 0,
-    handshake: Duration::from_secs(10),
     // A scraper returns within a minute or two.
     idle: Duration::from_secs(180),
-    answer: Duration::from_secs(10),
-    lame_duck: Duration::ZERO,
     drain: Duration::from_secs(1),
+    ..Limits::FEW
 };
 
 /// Serves `metrics` according to `flags`, and asks the API server of `config` who may read them.

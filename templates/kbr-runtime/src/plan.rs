@@ -29,7 +29,7 @@ use crate::running::panicked;
 use crate::target::Target;
 use crate::workers::Work;
 use report::{Step, What};
-use write::Write;
+use write::dry_run;
 
 /// How often an object is tried that somebody else changes at the same time.
 const ATTEMPTS: u32 = 3;
@@ -173,8 +173,7 @@ impl Plan {
         let response = if is_read {
             client.send(request).await?
         } else {
-            let write = Write::of(client, &target, request).await?;
-            let (response, old, new) = write.send(client).await?;
+            let (response, old, new) = dry_run(client, &target, request).await?;
             if let Some(new) = new {
                 self.lock().write(&target, &method, old, &new);
             }

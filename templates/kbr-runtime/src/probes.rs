@@ -40,16 +40,7 @@ const PATIENCE: Duration = Duration::from_millis(800);
 const GOOD_FOR: Duration = Duration::from_secs(5);
 
 /// The kubelet opens a few short connections.
-const LIMITS: Limits = Limits {
-    connections: 100,
-    memory: 0,
-    reserve: 0,
-    handshake: Duration::from_secs(10),
-    idle: Duration::from_secs(10),
-    answer: Duration::from_secs(10),
-    lame_duck: Duration::ZERO,
-    drain: Duration::ZERO,
-};
+const LIMITS: Limits = Limits::FEW;
 
 /// The checks that the project has added.
 #[derive(Default)]

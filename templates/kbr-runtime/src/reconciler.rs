@@ -145,7 +145,10 @@ impl Reconciler {
                     let failure = Failure::new(&error, policy(&object, &error));
                     drop(error);
                     let uid = object.meta().uid.as_deref().unwrap_or_default();
-                    let is_gone = hand.cache.goes(&key, uid, patience).await;
+                    let is_gone =
+                        |entry: Option<&Entry>| entry.is_none_or(|entry| *entry.uid != *uid);
+                    let left = hand.cache.shows(&key, patience, is_gone).await;
+                    let is_gone = is_gone(left.as_deref());
                     Err(Failure { is_gone, ..failure })
                 };
                 // Boxed, because it is wrapped several times below and would be moved each time: it may be

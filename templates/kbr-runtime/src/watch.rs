@@ -21,7 +21,7 @@ use http::header::RETRY_AFTER;
 use http::{Request, Response};
 use kube::client::Body;
 use kube::runtime::watcher::{self, Event, ListSemantic, watcher};
-use kube::{Client, Resource};
+use kube::{Api, Client, Resource};
 use prometheus_client::metrics::counter::Counter;
 use tokio::time::{Instant, sleep};
 use tower::service_fn;
@@ -29,7 +29,7 @@ use tower::service_fn;
 use crate::api_server::{ApiServer, OwnWatch, WATCH_SECONDS, pause};
 use crate::cache::{Cached, Received, Source};
 use crate::chain::chain;
-use crate::client::{api, parameter};
+use crate::client::parameter;
 use crate::events::Events;
 use crate::lock::lock;
 use crate::metrics;
@@ -153,7 +153,10 @@ impl Watches {
         // The API server counts from an earlier moment.
         lock(&state).lasting = asked.map_or(LONGEST_PAUSE, |asked| LONGEST_PAUSE.min(asked / 2));
         let client = watching(selection.client, state.clone(), passed);
-        let api = api(client, selection.namespace.as_deref(), kind);
+        let api = match &selection.namespace {
+            Some(namespace) => Api::namespaced_with(client, namespace, kind),
+            None => Api::all_with(client, kind),
+        };
         self.keep_going(state, watcher(api, config), note)
     }
 

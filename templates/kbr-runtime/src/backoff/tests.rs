@@ -5,12 +5,6 @@
 
 use super::*;
 
-impl Default for Backoff {
-    fn default() -> Self {
-        Self::new(FIRST, LONGEST)
-    }
-}
-
 impl Backoff {
     /// As if all delays were over.
     pub(crate) fn has_waited(&self) {

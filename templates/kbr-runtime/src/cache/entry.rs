@@ -204,10 +204,6 @@ impl<K: Resource> Resource for Received<K> {
         K::version(kind)
     }
 
-    fn api_version(kind: &Self::DynamicType) -> Cow<'_, str> {
-        K::api_version(kind)
-    }
-
     fn plural(kind: &Self::DynamicType) -> Cow<'_, str> {
         K::plural(kind)
     }

@@ -494,7 +494,7 @@ fn an_object_that_cannot_be_read_is_reported_once_per_version_and_counted() {
     let take = |event| {
         let reported = cache.0.take(event).map(|unreadable| {
             assert_eq!(unreadable.error.field, "data");
-            unreadable.metadata.name.unwrap()
+            unreadable.reference.name.unwrap()
         });
         (
             reported.unwrap_or_default(),
@@ -783,10 +783,11 @@ async fn whoever_waits_for_another_version_gets_it_when_the_watch_shows_it() {
     let cache = listed(&[object("a", 1, "x")]);
     let key = Key::of(&object("a", 1, "x"));
     let second = Duration::from_secs(1);
-    let late = cache.shows(&key, Some("1"), second).await.unwrap();
+    let another = |entry: Option<&Entry>| entry.is_some_and(|entry| &*entry.version != "1");
+    let late = cache.shows(&key, second, another).await.unwrap();
     assert_eq!(late.number(), 1);
 
-    let shown = cache.shows(&key, Some("1"), second * 3600);
+    let shown = cache.shows(&key, second * 3600, another);
     let showing = async {
         tokio::time::sleep(second).await;
         cache.take(apply(&object("b", 2, "x")));

@@ -15,7 +15,6 @@ use tokio_util::sync::CancellationToken;
 
 use super::{Controller, is_replaced};
 use crate::api_server::ApiServer;
-use crate::backoff::Backoff;
 use crate::cache::{Cached, Source, all_listed};
 use crate::events::Events;
 use crate::handle::{Hand, Statuses};
@@ -49,11 +48,11 @@ impl<K: Cached> Controller<K> {
     {
         let (queue, stop, threads) = (run.queue, run.stop, run.threads);
         let watches = Watches::new(name, run.server.clone(), run.events.clone(), run.series);
-        let backoff = Backoff::new(self.first_delay, self.longest_delay);
         queue.configure(self.timeout, self.debounce);
         queue.counts().most.inc_by(self.concurrency.into());
         let cache = self.cache.clone();
-        let (forgotten, names) = (backoff.clone(), self.names.clone());
+        let (backoff, names) = (self.backoff.clone(), self.names.clone());
+        let pause = self.pause.clone();
         let statuses = Arc::<Mutex<Statuses>>::default();
         let written = statuses.clone();
         // Last, so that what the others keep of an object is up to date before its reconcile.
@@ -64,8 +63,11 @@ impl<K: Cached> Controller<K> {
             }
             if change.new.is_none() {
                 queue.forget(key);
-                forgotten.forget(key);
+                backoff.forget(key);
                 names.gone(key);
+                if let Some(pause) = &pause {
+                    pause.forget(key);
+                }
                 return BTreeSet::new();
             }
             BTreeSet::from([key.clone()])
@@ -77,7 +79,7 @@ impl<K: Cached> Controller<K> {
         let failing = sources.map(|source| source.watched().failing.clone());
         let reconciler = Reconciler {
             controller: name,
-            backoff,
+            backoff: self.backoff,
             timeout: self.timeout,
             server: run.server.clone(),
             queue: queue.clone(),

@@ -293,6 +293,27 @@ async fn a_change_of_what_is_referred_to_concerns_who_refers_to_it() {
 }
 
 #[tokio::test]
+async fn an_object_whose_references_cannot_be_found_keeps_them() {
+    let maps = empty::<PartialObjectMeta<ConfigMap>>();
+    let world = World::new(|controller| {
+        controller.references(maps.clone(), |secret| {
+            assert!(secret.labels().is_empty(), "on purpose");
+            [ObjectRef::new("m")]
+        })
+    });
+    list(&world.secrets, &[secret("a", 1)]);
+    let mut bad = secret("a", 2);
+    bad.labels_mut().insert("a".to_owned(), "b".to_owned());
+    world.secrets.take(Event::Apply(received(&bad)));
+    world.asked();
+
+    let metadata = json!({"name": "m", "namespace": "default", "uid": "m", "resourceVersion": "3"});
+    let text = json!({ "metadata": metadata }).to_string();
+    maps.take(Event::Apply(crate::cache::Received::read(&text).unwrap()));
+    assert_eq!(world.asked(), ["default/a"]);
+}
+
+#[tokio::test]
 async fn predicates_leave_out_changes_that_do_not_matter() {
     let world = World::new(|controller| controller.predicates(predicates::generation));
     let of = |name: &str, version, generation| {
@@ -423,6 +444,8 @@ async fn code_of_the_user_that_panics_concerns_one_object() {
     assert_eq!(world.asked(), ["default/a"]);
     list(&world.secrets, &[secret("bad", 3), secret("good", 4)]);
     assert_eq!(world.asked(), ["default/bad", "default/good"]);
+    // As the guide says: of the mapper, the function that finds references, and the predicate.
+    assert_eq!(world.queue.counts().panics.get(), 3);
 }
 
 mod model;

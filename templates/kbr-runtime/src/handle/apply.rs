@@ -243,7 +243,8 @@ impl<K: Cached> Handle<K> {
         known: Option<&Entry>,
     ) -> Result<Option<Arc<Entry>>, OwnedError> {
         let before = known.map(|known| &*known.version);
-        child.cache.shows(&child.key, before, PATIENCE).await;
+        let is_newer = |entry: Option<&Entry>| entry.map(|entry| &*entry.version) != before;
+        child.cache.shows(&child.key, PATIENCE, is_newer).await;
         self.known(child)
     }
 

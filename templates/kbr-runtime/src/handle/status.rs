@@ -142,8 +142,9 @@ impl<K: Cached + Serialize> Handle<K> {
     async fn patch_status(&self, fields: Value) -> kube::Result<Answer<K>> {
         let metadata = json!({ "resourceVersion": self.version() });
         let patch = json!({ "metadata": metadata, "status": fields });
-        let (hand, params) = (&self.hand, self.hand.params());
-        hand.patch_status(&self.object, &params, Patch::Merge(&patch))
+        let (hand, key) = (&self.hand, Key::of(&*self.object));
+        let (params, patch) = (hand.params(), Patch::Merge(&patch));
+        hand.patch(&hand.cache, &key, Some("status"), &params, patch)
             .await
     }
 
@@ -165,24 +166,14 @@ impl<K: Cached> Hand<K> {
         status: &Value,
         params: &PatchParams,
     ) -> kube::Result<Answer<K>> {
-        let kind = self.cache.kind();
+        let (kind, key) = (self.cache.kind(), Key::of(object));
         let patch = json!({
             "apiVersion": K::api_version(kind),
             "kind": K::kind(kind),
             "metadata": { "resourceVersion": version },
             "status": status,
         });
-        self.patch_status(object, params, Patch::Apply(&patch))
-            .await
-    }
-
-    async fn patch_status(
-        &self,
-        object: &K,
-        params: &PatchParams,
-        patch: Patch<&Value>,
-    ) -> kube::Result<Answer<K>> {
-        let key = Key::of(object);
+        let patch = Patch::Apply(&patch);
         self.patch(&self.cache, &key, Some("status"), params, patch)
             .await
     }

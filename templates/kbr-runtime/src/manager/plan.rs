@@ -5,16 +5,14 @@
 
 use std::io::Write;
 
-use futures::future::OptionFuture;
-
 use super::lead::begin_watches;
 use super::{Manager, no_plan};
+use crate::ManagerError;
 use crate::chain::chain;
 use crate::client::ask_readiness;
 use crate::health::Health;
 use crate::plan::Plan;
 use crate::workers::Threads;
-use crate::{ManagerError, namespaces};
 
 impl Manager {
     /// Prints what the controllers would change.
@@ -33,12 +31,11 @@ impl Manager {
             Err(ManagerError::Plan { reason })
         })?;
         let printed = writeln!(std::io::stdout().lock(), "{plan}");
-        let summary = plan.summary();
-        let reason = match (printed, summary.failed) {
+        let reason = match (printed, plan.failures()) {
             (Err(error), _) => format!("could not print it: {error}"),
-            (Ok(()), 0) if summary.is_empty() => return Ok(()),
+            (Ok(()), 0) if plan.is_empty() => return Ok(()),
             (Ok(()), 0) => {
-                let summary = summary.to_string();
+                let summary = plan.summary();
                 return Err(ManagerError::WouldChange { summary });
             }
             (Ok(()), count) => format!("{count} reconciles or controllers failed"),
@@ -52,15 +49,8 @@ impl Manager {
         answer.map_err(|error| ManagerError::Plan {
             reason: format!("the API server does not answer: {}", chain(&error)),
         })?;
-        let names = self.flags.watch_namespace.clone();
-        let exist = self.is_namespaced.then_some(async {
-            namespaces::check(&names)?;
-            namespaces::exist(&self.client, &self.server, &names).await
-        });
-        OptionFuture::from(exist)
-            .await
-            .unwrap_or(Ok(()))
-            .map_err(|error| no_plan(&error))?;
+        let exist = self.namespaces_exist().map_err(|error| no_plan(&error))?;
+        exist.await.map_err(|error| no_plan(&error))?;
         let threads = Threads::start(1).map_err(|error| no_plan(&error))?;
         let mut health = Health::new(self.server.clone());
         let mut controllers = self.take_controllers(&mut health, &threads);

@@ -3,7 +3,7 @@
 
 //! The metrics of webhooks.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use http::StatusCode;
@@ -19,9 +19,10 @@ use super::{Table, WIDE, histogram};
 type Path = [(&'static str, String); 1];
 
 /// The path of a webhook, and the status of a response.
-type Answer = ([(&'static str, String); 1], [(&'static str, u16); 1]);
+type Answer = (Path, [(&'static str, u16); 1]);
 
-/// The series of all webhooks.
+/// The series of all webhooks. Clones share them.
+#[derive(Clone)]
 pub(crate) struct Webhooks {
     seconds: Family<Path, Histogram>,
     answers: Family<Answer, Counter>,
@@ -49,68 +50,66 @@ impl Webhooks {
 
     /// The series of the webhooks at `paths`, which exist from now on.
     pub(crate) fn at(&self, paths: BTreeSet<String>) -> Counts {
-        let counts = paths.into_iter().map(|path| {
-            let label = [("webhook", path.clone())];
-            let webhook = Arc::new(Webhook {
-                seconds: self.seconds.get_or_create_owned(&label),
-                in_flight: self.in_flight.get_or_create_owned(&label),
-                answers: self.answers.clone(),
-                path: path.clone(),
-            });
+        for path in &paths {
+            let path = [("webhook", path.clone())];
+            drop(self.seconds.get_or_create(&path));
+            drop(self.in_flight.get_or_create(&path));
             for status in [StatusCode::OK, StatusCode::INTERNAL_SERVER_ERROR] {
-                drop(webhook.answers(status));
+                drop(self.answers.get_or_create(&answer(&path, status)));
             }
-            (path, webhook)
-        });
-        Counts(Arc::new(counts.collect()))
+        }
+        Counts {
+            series: self.clone(),
+            paths: Arc::new(paths),
+        }
     }
 }
 
-/// The metrics of the webhooks of one server, by path. Clones share them.
+fn answer(path: &Path, status: StatusCode) -> Answer {
+    (path.clone(), [("code", status.as_u16())])
+}
+
+/// The metrics of the webhooks of one server. Clones share them.
 #[derive(Clone)]
-pub(crate) struct Counts(Arc<BTreeMap<String, Arc<Webhook>>>);
+pub(crate) struct Counts {
+    series: Webhooks,
+    paths: Arc<BTreeSet<String>>,
+}
 
 impl Counts {
     /// A request has arrived for `path`; `None` if there is no webhook at that path.
     pub(crate) fn begin(&self, path: &str) -> Option<InFlight> {
-        let webhook = self.0.get(path)?.clone();
-        webhook.in_flight.inc();
-        let start = Instant::now();
-        Some(InFlight { webhook, start })
-    }
-}
-
-struct Webhook {
-    seconds: Histogram,
-    in_flight: Gauge,
-    answers: Family<Answer, Counter>,
-    path: String,
-}
-
-impl Webhook {
-    fn answers(&self, status: StatusCode) -> Counter {
-        let path = [("webhook", self.path.clone())];
-        let code = [("code", status.as_u16())];
-        self.answers.get_or_create_owned(&(path, code))
+        let path = [("webhook", self.paths.get(path)?.clone())];
+        self.series.in_flight.get_or_create(&path).inc();
+        Some(InFlight {
+            series: self.series.clone(),
+            path,
+            start: Instant::now(),
+        })
     }
 }
 
 /// A request in progress. It may be dropped before it is answered.
 pub(crate) struct InFlight {
-    webhook: Arc<Webhook>,
+    series: Webhooks,
+    path: Path,
     start: Instant,
 }
 
 impl InFlight {
     pub(crate) fn answered(self, status: StatusCode) {
         let seconds = self.start.elapsed().as_secs_f64();
-        self.webhook.seconds.observe(seconds);
-        self.webhook.answers(status).inc();
+        self.series
+            .seconds
+            .get_or_create(&self.path)
+            .observe(seconds);
+        let answer = answer(&self.path, status);
+        self.series.answers.get_or_create(&answer).inc();
     }
 }
 
 impl Drop for InFlight {
     fn drop(&mut self) {
-        self.webhook.in_flight.dec();
+        self.series.in_flight.get_or_create(&self.path).dec();
     }
 }

@@ -51,16 +51,6 @@ pub(super) enum Present {
     Unreadable,
 }
 
-/// How many objects a plan would change.
-#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
-pub(crate) struct Summary {
-    pub(crate) create: usize,
-    pub(crate) change: usize,
-    pub(crate) delete: usize,
-    pub(crate) unknown: usize,
-    pub(crate) failed: usize,
-}
-
 impl State {
     /// Notes a write that the API server would accept, with its answer.
     pub(super) fn write(&mut self, target: &Target, method: &Method, old: Present, new: &Value) {
@@ -161,17 +151,39 @@ fn lets_go(old: &Value, new: &Value) -> bool {
 }
 
 impl Plan {
+    /// Whether nothing would be changed, as far as is known.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.lock().steps.is_empty()
+    }
+
+    /// How many reconciles or controllers have failed.
+    pub(crate) fn failures(&self) -> usize {
+        self.count(What::Failed)
+    }
+
     /// How many objects would be changed.
-    pub(crate) fn summary(&self) -> Summary {
-        let state = self.lock();
-        let count = |what| state.steps.iter().filter(|step| step.what == what).count();
-        Summary {
-            create: count(What::Create),
-            change: count(What::Change),
-            delete: count(What::Delete),
-            unknown: count(What::Unknown),
-            failed: count(What::Failed),
+    pub(crate) fn summary(&self) -> String {
+        if self.is_empty() {
+            return "The plan: nothing to do.".to_owned();
         }
+        let counts = [
+            (What::Create, "to create"),
+            (What::Change, "to change"),
+            (What::Delete, "to delete"),
+            (What::Unknown, "not known"),
+            (What::Failed, "failed"),
+        ];
+        let counts = counts.map(|(what, text)| (self.count(what), text));
+        let counts = counts.iter().filter(|(count, _)| *count > 0);
+        let counts: Vec<_> = counts
+            .map(|(count, text)| format!("{count} {text}"))
+            .collect();
+        format!("The plan: {}. Nothing was written.", counts.join(", "))
+    }
+
+    fn count(&self, what: What) -> usize {
+        let state = self.lock();
+        state.steps.iter().filter(|step| step.what == what).count()
     }
 }
 
@@ -198,32 +210,5 @@ impl fmt::Display for Step {
             write!(f, "\n    {field}")?;
         }
         Ok(())
-    }
-}
-
-impl Summary {
-    /// Whether nothing would be changed, as far as is known.
-    pub(crate) fn is_empty(&self) -> bool {
-        *self == Self::default()
-    }
-}
-
-impl fmt::Display for Summary {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if self.is_empty() {
-            return f.write_str("The plan: nothing to do.");
-        }
-        let counts = [
-            (self.create, "to create"),
-            (self.change, "to change"),
-            (self.delete, "to delete"),
-            (self.unknown, "not known"),
-            (self.failed, "failed"),
-        ];
-        let counts = counts.iter().filter(|(count, _)| *count > 0);
-        let counts: Vec<_> = counts
-            .map(|(count, what)| format!("{count} {what}"))
-            .collect();
-        write!(f, "The plan: {}. Nothing was written.", counts.join(", "))
     }
 }

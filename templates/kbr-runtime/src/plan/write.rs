@@ -16,56 +16,34 @@ use crate::target::Target;
 
 const JSON: HeaderValue = HeaderValue::from_static("application/json");
 
-/// A write that is not sent yet.
-pub(super) struct Write {
+/// Sends `request` as a dry run. Returns the response, the object before it, and what the response has if it is to be noted.
+pub(super) async fn dry_run(
+    client: &Client,
+    target: &Target,
     request: Request<Body>,
-    old: Present,
-    /// Whether it is to be noted.
-    is_noted: bool,
-}
-
-impl Write {
-    /// Makes a dry run of `request`, and reads the object that it would change.
-    pub(super) async fn of(
-        client: &Client,
-        target: &Target,
-        request: Request<Body>,
-    ) -> kube::Result<Self> {
-        let mut is_noted = !target.is_event() && parameter(&request, "dryRun").is_none();
-        let (mut parts, body) = request.into_parts();
-        let mut body = body.collect_bytes().await?.to_vec();
-        if parts.method == Method::DELETE {
-            is_noted &= make_dry_deletion(&mut parts, &mut body)?;
-        }
-        let uri = parts.uri.to_string();
-        let separator = if uri.contains('?') { '&' } else { '?' };
-        let uri = format!("{uri}{separator}dryRun=All");
-        parts.uri = uri
-            .parse()
-            .map_err(|error| kube::Error::HttpError(http::Error::from(error)))?;
-        let old = match &target.name {
-            Some(name) if is_noted => present(client, parts.uri.path(), target, name).await?,
-            _ => Present::Absent,
-        };
-        let request = Request::from_parts(parts, body.into());
-        Ok(Self {
-            request,
-            old,
-            is_noted,
-        })
+) -> kube::Result<(Response<Body>, Present, Option<Value>)> {
+    let mut is_noted = !target.is_event() && parameter(&request, "dryRun").is_none();
+    let (mut parts, body) = request.into_parts();
+    let mut body = body.collect_bytes().await?.to_vec();
+    if parts.method == Method::DELETE {
+        is_noted &= make_dry_deletion(&mut parts, &mut body)?;
     }
-
-    /// Sends the dry run. Returns the response, the object before it, and what the response has if it is to be noted.
-    pub(super) async fn send(
-        self,
-        client: &Client,
-    ) -> kube::Result<(Response<Body>, Present, Option<Value>)> {
-        let (parts, body) = client.send(self.request).await?.into_parts();
-        let body = body.collect_bytes().await?;
-        let is_noted = self.is_noted && parts.status.is_success();
-        let new = is_noted.then(|| serde_json::from_slice(&body).unwrap_or_default());
-        Ok((Response::from_parts(parts, body.into()), self.old, new))
-    }
+    let uri = parts.uri.to_string();
+    let separator = if uri.contains('?') { '&' } else { '?' };
+    let uri = format!("{uri}{separator}dryRun=All");
+    parts.uri = uri
+        .parse()
+        .map_err(|error| kube::Error::HttpError(http::Error::from(error)))?;
+    let old = match &target.name {
+        Some(name) if is_noted => present(client, parts.uri.path(), target, name).await?,
+        _ => Present::Absent,
+    };
+    let request = Request::from_parts(parts, body.into());
+    let (parts, body) = client.send(request).await?.into_parts();
+    let body = body.collect_bytes().await?;
+    let is_noted = is_noted && parts.status.is_success();
+    let new = is_noted.then(|| serde_json::from_slice(&body).unwrap_or_default());
+    Ok((Response::from_parts(parts, body.into()), old, new))
 }
 
 /// Makes a dry run of a deletion: the API server ignores the parameters of one that has a body. Returns whether it was

@@ -270,15 +270,15 @@ async fn a_watch_ends_before_a_load_balancer_would_end_it() {
 
 /// An object that cannot be read.
 fn unreadable(name: &str) -> Option<Unreadable> {
-    let metadata = kube::api::ObjectMeta {
-        name: Some(name.to_owned()),
-        ..Default::default()
-    };
     let error = crate::reading::DecodeError {
         field: "spec.replicas".to_owned(),
         reason: "expected i32".to_owned(),
     };
-    Some(Unreadable { metadata, error })
+    Some(Unreadable {
+        key: crate::key::Key::new(None, name.to_owned()),
+        reference: Default::default(),
+        error,
+    })
 }
 
 #[test]

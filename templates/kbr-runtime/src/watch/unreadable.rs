@@ -6,13 +6,11 @@
 //! A mistake in a schema makes all objects of a kind unreadable at once. Only so many events wait: the log and the metric
 //! still have all objects.
 
-use k8s_openapi::api::core::v1::ObjectReference;
 use kube::Resource;
 use kube::runtime::events::{Event, EventType};
 
 use super::{Watches, resource};
 use crate::cache::Unreadable;
-use crate::key::Key;
 use crate::metrics::Share;
 
 impl Watches {
@@ -23,8 +21,6 @@ impl Watches {
             watches: self.clone(),
             counted: self.series.unreadable(&resource),
             resource,
-            api_version: K::api_version(kind).into_owned(),
-            kind: K::kind(kind).into_owned(),
         }
     }
 }
@@ -34,8 +30,6 @@ pub(crate) struct Skipped {
     watches: Watches,
     counted: Share,
     resource: String,
-    api_version: String,
-    kind: String,
 }
 
 impl Skipped {
@@ -45,25 +39,16 @@ impl Skipped {
         let Some(object) = object else {
             return;
         };
-        let key = Key::of_meta(&object.metadata);
         let (controller, error) = (self.watches.controller, &object.error);
         tracing::error!(
             controller,
             resource = self.resource,
-            object = %key,
+            object = %object.key,
             field = error.field,
             error = error.reason,
             skipped,
             "an object cannot be read and is skipped"
         );
-        let regarding = ObjectReference {
-            api_version: Some(self.api_version.clone()),
-            kind: Some(self.kind.clone()),
-            name: object.metadata.name.clone(),
-            namespace: object.metadata.namespace.clone(),
-            uid: object.metadata.uid.clone(),
-            ..ObjectReference::default()
-        };
         let event = Event {
             type_: EventType::Warning,
             reason: "Unreadable".to_owned(),
@@ -73,6 +58,6 @@ impl Skipped {
             action: "Skip".to_owned(),
             secondary: None,
         };
-        self.watches.events.publish(event, regarding);
+        self.watches.events.publish(event, object.reference);
     }
 }
