@@ -36,6 +36,14 @@ impl Happening {
         }
     }
 
+    pub fn note(text: &str) -> Self {
+        Self::new("note", Level::Note, "Note").text(text)
+    }
+
+    pub fn warning(text: &str) -> Self {
+        Self::new("warning", Level::Warning, "Warning").text(text)
+    }
+
     #[must_use]
     pub fn text(mut self, text: &str) -> Self {
         text.trim_end().clone_into(&mut self.text);

@@ -88,8 +88,7 @@ impl Cluster {
                 let text = format!(
                     "you may not impersonate {account}, so the operator has your own rights, not those of its role: {reason}"
                 );
-                let warning = Happening::new("warning", Level::Warning, "Warning");
-                report.happening(&warning.text(&text));
+                report.happening(&Happening::warning(&text));
                 server
             }
         };

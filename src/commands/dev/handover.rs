@@ -56,10 +56,10 @@ impl Cluster {
                 "nothing of config/ is applied: CRDs and roles are those of the cluster; --apply applies them"
             }
         };
-        report.happening(&Happening::new("note", Level::Note, "Note").text(text));
+        report.happening(&Happening::note(text));
         if self.has_webhooks {
             let text = "the API server cannot call the webhooks of this machine: those of the deployed operator answer";
-            report.happening(&Happening::new("warning", Level::Warning, "Warning").text(text));
+            report.happening(&Happening::warning(text));
         }
         Ok(())
     }
