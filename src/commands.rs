@@ -75,7 +75,7 @@ use run::Run;
 pub fn run(cli: Cli, report: &Report) -> Result<()> {
     let run = Run::of(&cli, report)?;
     let root = &run.root;
-    if cli.command.plans() && run.finish_interrupted()? {
+    if cli.plans() && run.finish_interrupted()? {
         // It may have left conflicts.
         return load(root).map(|_| ());
     }
