@@ -48,7 +48,9 @@ fn desired(cli: Cli, tree: &Tree, history: History<'_>) -> Option<Result<Desired
     };
     let project = || {
         let text = tree.text(PROJECT_FILE).unwrap_or_default();
-        folder::ready(Project::parse(text)?, tree)
+        let project = Project::parse(text)?;
+        folder::resolved(&project, tree)?;
+        Ok(project)
     };
     Some(match cli.command {
         Command::Init(args) => {
