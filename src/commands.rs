@@ -32,7 +32,6 @@ mod line_edits;
 pub mod manifests;
 mod model_change;
 mod module_moves;
-mod packaged;
 mod reference;
 mod refresh;
 pub mod rename;
