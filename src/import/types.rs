@@ -6,7 +6,7 @@
 
 mod defaults;
 mod form;
-mod go;
+pub mod go;
 mod keywords;
 mod kind;
 mod kubernetes;
