@@ -9,8 +9,10 @@ use super::{KubectlError, environment};
 use crate::error::IoError;
 use crate::layout;
 
-/// What kubectl prints with these arguments in the folder `root`, or what it says about its failure.
-pub fn output(root: &Path, arguments: &[&str]) -> Result<String, String> {
+/// What kubectl prints in the folder `root` with these words, separated by spaces, and more arguments, or what it says
+/// about its failure.
+pub fn output(root: &Path, words: &str, more: &[&str]) -> Result<String, String> {
+    let arguments = words.split(' ').chain(more.iter().copied());
     let program = environment::variable("KUBECTL", "kubectl");
     let output = super::output(Command::new(&program).args(arguments).current_dir(root));
     output.map_err(|error| format!("{}: {error}", program.display()))?
