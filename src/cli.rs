@@ -48,6 +48,10 @@ pub use target::{OptionalGroup, TypeArgs};
     disable_help_subcommand = true
 )]
 pub struct Cli {
+    /// The command as it is typed, without options.
+    #[arg(skip)]
+    pub name: String,
+
     #[command(subcommand)]
     pub command: Command,
 
@@ -171,45 +175,6 @@ const PLANNING: [&str; 11] = [
     "chart",
     "bundle",
 ];
-
-impl Command {
-    /// The command as it is typed, without options.
-    pub fn name(&self) -> &'static str {
-        match self {
-            Self::Init(_) => "init",
-            Self::Create(Create::Api(_)) => "create api",
-            Self::Create(Create::Webhook(_)) => "create webhook",
-            Self::Create(Create::Policy(_)) => "create policy",
-            Self::Import(Import::Project(_)) => "import project",
-            Self::Delete(Delete::Api(_)) => "delete api",
-            Self::Delete(Delete::Webhook(_)) => "delete webhook",
-            Self::Delete(Delete::Policy(_)) => "delete policy",
-            Self::Delete(Delete::Controller(_)) => "delete controller",
-            Self::Edit(_) => "edit",
-            Self::Rename(Rename::Kind(_)) => "rename kind",
-            Self::Rename(Rename::Version(_)) => "rename version",
-            Self::Rename(Rename::Group(_)) => "rename group",
-            Self::Update(_) => "update",
-            Self::Import(Import::Crd(_)) => "import crd",
-            Self::Manifests(_) => "manifests",
-            Self::Docs(_) => "docs",
-            Self::Chart(_) => "chart",
-            Self::Bundle(_) => "bundle",
-            Self::Dev(_) => "dev",
-            Self::Envtest(_) => "envtest",
-            Self::Completion { .. } => "completion",
-            Self::Man { .. } => "man",
-            Self::Help { .. } => "help",
-            Self::Version => "version",
-        }
-    }
-
-    /// Whether it works on a project's files.
-    pub fn plans(&self) -> bool {
-        let first = self.name().split(' ').next();
-        first.is_some_and(|first| PLANNING.contains(&first))
-    }
-}
 
 #[derive(Debug, Subcommand)]
 pub enum Create {

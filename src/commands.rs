@@ -32,7 +32,6 @@ mod line_edits;
 pub mod manifests;
 mod model_change;
 mod module_moves;
-mod packaged;
 mod reference;
 mod refresh;
 pub mod rename;
@@ -75,7 +74,7 @@ use run::Run;
 pub fn run(cli: Cli, report: &Report) -> Result<()> {
     let run = Run::of(&cli, report)?;
     let root = &run.root;
-    if cli.command.plans() && run.finish_interrupted()? {
+    if cli.plans() && run.finish_interrupted()? {
         // It may have left conflicts.
         return load(root).map(|_| ());
     }

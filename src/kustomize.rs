@@ -20,6 +20,6 @@ pub mod tests;
 pub use build::{Build, OPTIONAL, Object};
 pub use error::KustomizeError;
 pub use manager::{container, manager, metrics};
-pub use pods::{containers, items, split_image};
+pub use pods::{containers, items};
 pub use root::Root;
 pub use samples::{objects, samples};

@@ -16,7 +16,7 @@ use std::str::FromStr;
 
 pub use plural::pluralize;
 pub use reserved::{group_module, is_among, is_keyword};
-pub use rules::{CRD_NAME_MAX, WEBHOOK_NAME_MAX};
+pub use rules::{CRD_NAME_MAX, WEBHOOK_NAME_MAX, split_image};
 
 /// Why a name was refused, and what to type instead; one sentence each.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -278,6 +278,14 @@ pub fn version_module(version: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_port_is_no_tag() {
+        assert_eq!(split_image("a"), ("a", None));
+        assert_eq!(split_image("r:5000/a"), ("r:5000/a", None));
+        assert_eq!(split_image("r:5000/a:v1"), ("r:5000/a", Some("v1")));
+        assert_eq!(split_image("a@sha256:0f"), ("a@sha256", Some("0f")));
+    }
 
     /// Asserts that `T` accepts (or refuses) each of `names`.
     fn each<T: FromStr>(names: &[&str], accepted: bool) {

@@ -81,7 +81,7 @@ impl Report {
             Color::Never => false,
         };
         let mode = cli.mode();
-        let document = || JsonReport::new(Some(cli.command.name()), mode != Mode::Apply);
+        let document = || JsonReport::new(Some(cli.name.clone()), mode != Mode::Apply);
         Self {
             is_coloured: is_coloured(AutoStream::choice(&io::stderr())),
             is_diff_coloured: is_coloured(AutoStream::choice(&io::stdout())),

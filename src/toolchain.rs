@@ -25,6 +25,17 @@ use crate::error::IoError;
 
 pub use error::{CargoError, GitError, KubectlError};
 
+/// What a program without input prints, or all that it says if it fails.
+fn output(command: &mut Command) -> io::Result<Result<String, String>> {
+    let output = command.stdin(Stdio::null()).output()?;
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    let stdout = text(&output.stdout);
+    Ok(match output.status.success() {
+        true => Ok(stdout),
+        false => Err((stdout + &text(&output.stderr)).trim().to_owned()),
+    })
+}
+
 /// Compiles the API types of the project at `root`, with cargo's progress on standard error, and
 /// returns the output of its crdgen. With `is_locked`, the lock file must be up to date.
 pub fn crdgen(root: &Path, color: Color, is_locked: bool) -> Result<String, CargoError> {

@@ -8,6 +8,7 @@ use super::text::{self, INDENT};
 use super::values;
 use crate::kustomize::{Object, items};
 use crate::layout;
+use crate::manifests::json::visit;
 use crate::names::objects;
 
 const NAME_LABEL: &str = "app.kubernetes.io/name";
@@ -123,30 +124,24 @@ fn converted_object(object: Object, project: &str, used: &mut BTreeSet<&'static 
 
 /// Adds the release to each selector, and to the labels that it selects.
 fn selectors(value: &mut Value, project: &str) {
-    match value {
-        Value::Array(list) => list.iter_mut().for_each(|item| selectors(item, project)),
-        Value::Object(map) => {
-            if map.get(NAME_LABEL).is_some_and(|name| name == project) {
-                let included = include("selectorLabels", project);
-                *map = replaced(std::mem::take(map), NAME_LABEL, &included);
-            }
-            map.values_mut().for_each(|value| selectors(value, project));
+    visit(value, &mut |value| {
+        if let Value::Object(map) = value
+            && map.get(NAME_LABEL).is_some_and(|name| name == project)
+        {
+            let included = include("selectorLabels", project);
+            *map = replaced(std::mem::take(map), NAME_LABEL, &included);
         }
-        _ => {}
-    }
+    });
 }
 
 /// Makes queries for the metrics of this project follow the name label, which the ServiceMonitor makes their job.
 fn jobs(value: &mut Value, project: &str) {
-    match value {
-        Value::String(text) => {
-            let job = |name: &str| format!("job=\"{name}\"");
+    let job = |name: &str| format!("job=\"{name}\"");
+    visit(value, &mut |value| {
+        if let Value::String(text) = value {
             *text = text.replace(&job(project), &job(text::CHART_NAME));
         }
-        Value::Array(list) => list.iter_mut().for_each(|item| jobs(item, project)),
-        Value::Object(map) => map.values_mut().for_each(|value| jobs(value, project)),
-        _ => {}
-    }
+    });
 }
 
 /// Lines that include a named template of the chart.

@@ -4,9 +4,9 @@ use serde_json::{Value, json};
 
 use super::text::{self, INDENT};
 use super::values::METRICS;
-use crate::kustomize::{KustomizeError, Object, container, items, manager, split_image};
+use crate::kustomize::{KustomizeError, Object, container, items, manager};
 use crate::manifests::json::text_of;
-use crate::names::objects;
+use crate::names::{objects, split_image};
 
 /// What the Deployment in `config/` has where values change it: their defaults.
 #[derive(Debug)]
@@ -75,7 +75,7 @@ pub fn convert(objects: &mut [Object], project: &str) -> Result<Settings, Kustom
     Ok(Settings {
         replicas,
         repository: repository.to_owned(),
-        tag: tag.to_owned(),
+        tag: tag.unwrap_or_default().to_owned(),
         pull_policy: pull_policy.as_str().unwrap_or_default().to_owned(),
         pull_secrets,
         resources,

@@ -2,6 +2,7 @@
 
 use std::any::TypeId;
 use std::ffi::OsString;
+use std::iter::successors;
 use std::path::PathBuf;
 
 use clap::error::ErrorKind;
@@ -43,7 +44,10 @@ impl Cli {
         };
         let parsed = kbr.clone().try_get_matches_from(args);
         let parsed = parsed.map_err(|error| hints::with_hint(error, &kbr, args))?;
-        let cli = Self::from_arg_matches(&parsed).map_err(|error| error.format(&mut kbr))?;
+        let mut cli = Self::from_arg_matches(&parsed).map_err(|error| error.format(&mut kbr))?;
+        let words = successors(parsed.subcommand(), |(_, inner)| inner.subcommand());
+        let words: Vec<&str> = words.map(|(word, _)| word).collect();
+        cli.name = words.join(" ");
         if let Command::Man { command } = &cli.command
             && Self::command_of(command).is_none()
         {
@@ -109,7 +113,7 @@ impl Cli {
             ),
         ];
         let (option, _) = options.into_iter().find(|(_, is_typed)| *is_typed)?;
-        if self.command.plans() {
+        if self.plans() {
             return None;
         }
         let (last, commands) = PLANNING.split_last()?;
@@ -117,6 +121,12 @@ impl Cli {
         Some(format!(
             "'{option}' can only be used with {commands} and '{last}'"
         ))
+    }
+
+    /// Whether the command works on a project's files.
+    pub fn plans(&self) -> bool {
+        let first = self.name.split(' ').next();
+        first.is_some_and(|first| PLANNING.contains(&first))
     }
 
     pub fn mode(&self) -> Mode {

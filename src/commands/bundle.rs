@@ -4,7 +4,7 @@ use crate::bundle::{self, BundleError, Release};
 use crate::cli::BundleArgs;
 use crate::commands::desired::Desired;
 use crate::commands::error::Result;
-use crate::commands::packaged;
+use crate::commands::refresh::Refresh;
 use crate::kustomize::Build;
 use crate::layout;
 use crate::plan::Change;
@@ -27,8 +27,9 @@ pub fn plan(
     };
     let made = bundle::files(project, tree, build, &release)?;
     let next = "docker build --file bundle.Dockerfile --tag IMAGE .";
-    let of_bundle = (&layout::is_of_bundle as &dyn Fn(&str) -> bool, history);
-    let mut planned = packaged::plan("bundle", project, tree, &made.files, of_bundle).desired(next);
+    let (files, is_part) = (&made.files, layout::is_of_bundle);
+    let refresh = Refresh::of_package("bundle", project, tree, history, files, is_part);
+    let mut planned = refresh.desired(next);
     let again = args
         .version
         .as_ref()

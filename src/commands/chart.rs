@@ -3,7 +3,7 @@
 use crate::chart;
 use crate::commands::desired::Desired;
 use crate::commands::error::Result;
-use crate::commands::packaged;
+use crate::commands::refresh::Refresh;
 use crate::kustomize::Build;
 use crate::layout;
 use crate::project::Project;
@@ -15,8 +15,8 @@ pub fn plan(project: &Project, tree: &Tree, build: Build, history: History<'_>) 
     let made = chart::files(project, tree, build)?;
     let is_part = |path: &str| path.starts_with(layout::CHART);
     let next = "helm install NAME dist/chart --namespace NAMESPACE --create-namespace";
-    let of_chart = (&is_part as &dyn Fn(&str) -> bool, history);
-    let mut planned = packaged::plan("chart", project, tree, &made.files, of_chart).desired(next);
+    let refresh = Refresh::of_package("chart", project, tree, history, &made.files, is_part);
+    let mut planned = refresh.desired(next);
     planned.warnings.extend(made.warnings);
     Ok(planned)
 }

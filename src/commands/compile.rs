@@ -71,7 +71,7 @@ impl Compiled {
 fn write_crdgen(desired: Desired, tree: &Tree, run: &Run) -> Result<()> {
     let plan = resolve(desired.changes, desired.project, tree)?;
     let typed = Typed {
-        command: run.command.to_owned(),
+        command: run.command.clone(),
         line: None,
         warnings: Vec::new(),
         next: desired.next.to_owned(),

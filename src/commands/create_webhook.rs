@@ -26,12 +26,7 @@ pub fn plan(
     crd: Option<&str>,
     tree: &Tree,
 ) -> Result<Desired> {
-    let options = [
-        (Admission::Defaulting, args.defaulting),
-        (Admission::Validation, args.programmatic_validation),
-    ];
-    let typed = options.into_iter().filter(|(_, is_wanted)| *is_wanted);
-    let requested: Vec<Admission> = typed.map(|(admission, _)| admission).collect();
+    let requested = Admission::typed(args.defaulting, args.programmatic_validation);
     if requested.is_empty() && !args.conversion {
         return Err(WebhookError::NothingWanted.into());
     }

@@ -269,20 +269,14 @@ fn types(webhooks: &Webhooks) -> String {
 /// The errors for requested webhooks that do not exist.
 fn absent(project: &Project, resource: &Resource, args: &DeleteWebhookArgs) -> Vec<DeleteError> {
     let (gvk, webhooks) = (|| resource.gvk().to_string(), resource.webhooks());
-    let options = [
-        (args.defaulting, Admission::Defaulting),
-        (args.programmatic_validation, Admission::Validation),
-    ];
-    if options.iter().all(|(is_requested, _)| !is_requested) && !args.conversion {
+    let requested = Admission::typed(args.defaulting, args.programmatic_validation);
+    if requested.is_empty() && !args.conversion {
         let options = types(&webhooks);
         return vec![DeleteError::NothingWanted { options }];
     }
-    let requested = options
-        .into_iter()
-        .filter(|(is_requested, _)| *is_requested);
-    let mut errors: Vec<DeleteError> = requested
-        .filter(|(_, admission)| !webhooks.has(*admission))
-        .map(|(_, admission)| DeleteError::NoAdmission {
+    let absent = requested.into_iter().filter(|it| !webhooks.has(*it));
+    let mut errors: Vec<DeleteError> = absent
+        .map(|admission| DeleteError::NoAdmission {
             gvk: gvk(),
             admission,
         })

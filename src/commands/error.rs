@@ -68,7 +68,7 @@ errors! {
         #[diagnostic(code("out-of-date"))]
         #[diagnostic(help("type `kbr {command}`, and commit what it writes"))]
         OutOfDate {
-            command: &'static str,
+            command: String,
             drift: Vec<String>,
         },
     }

@@ -12,11 +12,9 @@ use crate::commands::update::error::UpdateError;
 use crate::error::IoError;
 use crate::evolve::error::ConflictError;
 use crate::evolve::has_conflict;
-use crate::layout;
 use crate::names::ProjectName;
 use crate::plan::is_generated;
-use crate::project::{PROJECT_FILE, Project, ProjectError, Resource};
-use crate::scaffold;
+use crate::project::{PROJECT_FILE, Project, ProjectError};
 use crate::tree::{Entry, Tree, find_above};
 use error::FolderError;
 
@@ -58,7 +56,8 @@ pub fn load(root: &Path) -> Result<(Project, Tree)> {
             let project = Project::parse(text)?;
             check_version(&project)?;
             tree.read_also(root, project.files.keys().map(String::as_str))?;
-            Ok((ready(project, &tree)?, tree))
+            resolved(&project, &tree)?;
+            Ok((project, tree))
         }
         Some(other) => {
             let problem = match other {
@@ -80,45 +79,8 @@ pub fn load(root: &Path) -> Result<(Project, Tree)> {
     }
 }
 
-/// The project with what an earlier kbr kept only in its files, unless a command has left conflicts in them.
-pub fn ready(mut project: Project, tree: &Tree) -> Result<Project> {
-    resolved(&project, tree)?;
-    let known = project.clone();
-    for resource in &mut project.resources {
-        let is_grouped = !known.multigroup;
-        if has_roles(&known, resource, is_grouped, tree)
-            && let Some(api) = resource.api_mut()
-        {
-            api.grouped_roles = Some(is_grouped);
-        }
-    }
-    Ok(project)
-}
-
-/// Whether the roles for users of a type have the names of that layout, according to their files, although PROJECT does
-/// not say so.
-fn has_roles(project: &Project, resource: &Resource, is_grouped: bool, tree: &Tree) -> bool {
-    let mut other = resource.clone();
-    match other.api_mut() {
-        Some(api) if api.grouped_roles.is_none() => api.grouped_roles = Some(is_grouped),
-        _ => return false,
-    }
-    let parts = scaffold::type_files(project, &other).into_iter();
-    let roles = parts.filter(|part| part.path.starts_with(layout::RBAC));
-    let texts = roles.filter_map(|role| Some((tree.text(&role.path)?, role.text(project)?)));
-    let name = |text: &str| {
-        text.lines()
-            .find(|it| it.starts_with("  name: "))
-            .map(str::to_owned)
-    };
-    let mut same = texts
-        .map(|(text, other)| name(text) == name(&other))
-        .peekable();
-    same.peek().is_some() && same.all(|it| it)
-}
-
 /// Refuses files in which a command has left conflicts that are still there.
-fn resolved(project: &Project, tree: &Tree) -> Result<()> {
+pub fn resolved(project: &Project, tree: &Tree) -> Result<()> {
     let files = project.files.keys();
     let files = files.filter(|path| tree.text(path).is_some_and(has_conflict));
     match files.cloned().collect::<Vec<String>>() {

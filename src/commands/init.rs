@@ -19,15 +19,12 @@ pub fn plan(name: ProjectName, args: &InitArgs, tree: &Tree) -> Desired {
     let mut warnings = warnings(&changes, tree);
     warnings.extend(args.repo.as_ref().and_then(of_module));
     Desired {
-        changes,
-        project: Some(project),
-        warnings,
         // The API server refuses CRDs of a group without a dot.
-        conflicts: Vec::new(),
         next: match args.domain.as_str().contains('.') {
             true => "kbr create api --kind KIND",
             false => "kbr create api --group GROUP --kind KIND",
         },
+        ..Desired::of(project, changes, warnings)
     }
 }
 

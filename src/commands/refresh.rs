@@ -68,6 +68,27 @@ impl<'a> Refresh<'a> {
         }
     }
 
+    /// Brings up to date what is made from `config/` for others to install, a chart or a bundle: its files, with the edits of
+    /// their owner. `is_part` says which files of the project belong to it. If all of them are gone, they are written
+    /// again.
+    pub fn of_package(
+        what: &'static str,
+        project: &Project,
+        tree: &'a Tree,
+        history: History<'a>,
+        files: &BTreeMap<String, String>,
+        is_part: impl Fn(&str) -> bool,
+    ) -> Self {
+        let mut project = project.clone();
+        if !tree.files().any(|(path, _)| is_part(path)) {
+            project.files.retain(|path, _| !is_part(path));
+        }
+        let rendered = Rendered::new(&project, []);
+        let mut refresh = Self::of(what, (&project, rendered), tree, history, &|_, text| text);
+        refresh.files(files, is_part);
+        refresh
+    }
+
     /// What the command wants; `next` is the next command to type.
     pub fn desired(self, next: &'static str) -> Desired {
         Desired {

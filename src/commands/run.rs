@@ -25,7 +25,7 @@ pub struct Run<'a> {
     pub root: PathBuf,
     pub mode: Mode,
     pub is_verbose: bool,
-    pub command: &'static str,
+    pub command: String,
     /// The whole command line, if typing it again after success would be refused.
     line: Option<String>,
     pub report: &'a Report,
@@ -56,7 +56,7 @@ impl<'a> Run<'a> {
             root,
             mode: cli.mode(),
             is_verbose: cli.verbose,
-            command: cli.command.name(),
+            command: cli.name.clone(),
             line: is_refused_again.then(|| format!("{:?}", cli.command)),
             report,
         })
@@ -87,7 +87,7 @@ impl<'a> Run<'a> {
         let plan = resolve(desired.changes, desired.project, tree)?;
         if self.mode == Mode::Apply {
             let typed = Typed {
-                command: self.command.to_owned(),
+                command: self.command.clone(),
                 line: self.line.clone(),
                 warnings: desired.warnings.clone(),
                 next: desired.next.to_owned(),
@@ -97,7 +97,7 @@ impl<'a> Run<'a> {
         self.tell(&plan, desired.warnings, desired.next, tree);
         let drift: Vec<String> = plan.changing().map(|step| step.path.clone()).collect();
         if self.mode == Mode::Check && !drift.is_empty() {
-            let command = self.command;
+            let command = self.command.clone();
             return Err(Error::OutOfDate { command, drift });
         }
         match desired.conflicts {

@@ -48,7 +48,9 @@ fn desired(cli: Cli, tree: &Tree, history: History<'_>) -> Option<Result<Desired
     };
     let project = || {
         let text = tree.text(PROJECT_FILE).unwrap_or_default();
-        folder::ready(Project::parse(text)?, tree)
+        let project = Project::parse(text)?;
+        folder::resolved(&project, tree)?;
+        Ok(project)
     };
     Some(match cli.command {
         Command::Init(args) => {
@@ -232,7 +234,7 @@ impl Bench {
         let words = words.collect::<Vec<_>>();
         let known = known_in(tree.text(PROJECT_FILE).unwrap_or_default());
         let cli = Cli::of(&words, &known).expect("a line that can be parsed");
-        let name = cli.command.name();
+        let name = cli.name.clone();
         let history: History<'_> = &|path, look| self.history(path, look);
         desired(cli, tree, history).unwrap_or_else(|| panic!("`{name}` does not plan"))
     }

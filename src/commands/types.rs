@@ -80,11 +80,8 @@ pub fn crdgen(project: &Project, tree: &Tree, next: &'static str) -> Option<Desi
     let warning =
         format!("`{path}` did not match PROJECT: kbr rewrites it, and all CRDs follow from it");
     (tree.text(path) != Some(text)).then(|| Desired {
-        project: Some(project.clone()),
-        warnings: vec![warning],
-        changes: vec![change],
-        conflicts: Vec::new(),
         next,
+        ..Desired::of(project.clone(), vec![change], vec![warning])
     })
 }
 

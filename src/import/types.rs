@@ -6,7 +6,7 @@
 
 mod defaults;
 mod form;
-mod go;
+pub mod go;
 mod keywords;
 mod kind;
 mod kubernetes;
@@ -91,8 +91,6 @@ struct Root<'a> {
     /// The struct from which kube derives the kind.
     outer: Struct,
     outer_doc: Option<&'a str>,
-    /// Whether that struct is the whole object, and not its `spec`.
-    is_whole: bool,
     status: Option<usize>,
 }
 
@@ -107,7 +105,7 @@ impl<'a> Root<'a> {
     }
 
     fn outer_name(&self) -> String {
-        let suffix = if self.is_whole { "Body" } else { "Spec" };
+        let suffix = if self.outer.is_whole { "Body" } else { "Spec" };
         format!("{}{suffix}", self.type_name())
     }
 }
@@ -195,26 +193,32 @@ fn root<'a>(
     let go = Go::of(hints.get(&key), kind);
     let place = Use::root(at, kind);
     let status = status_of(version, &place, go, types);
-    if is_regular(schema, status.is_some()) {
+    let (outer, outer_doc) = if is_regular(schema, status.is_some()) {
         let spec = &schema["properties"]["spec"];
         let mut outer = types.structure(spec, &spec_of(&place), go.field("spec"), &[]);
         if let Some(default) = spec.get("default") {
             outer.keywords.push(("default".to_owned(), default.clone()));
         }
-        return Root {
-            crd,
-            version,
-            at,
-            schema,
-            outer,
-            outer_doc: spec.get("description").and_then(Value::as_str),
-            is_whole: false,
-            status,
-        };
+        (outer, spec.get("description").and_then(Value::as_str))
+    } else {
+        (whole(schema, status.is_some(), &place, go, types), None)
+    };
+    Root {
+        crd,
+        version,
+        at,
+        schema,
+        outer,
+        outer_doc,
+        status,
     }
+}
+
+/// The struct of a whole object, without what kube adds.
+fn whole(schema: &Value, has_status: bool, place: &Use, go: Go, types: &mut Types) -> Struct {
     let mut leave = vec!["apiVersion", "kind", "metadata"];
-    leave.extend(status.map(|_| "status"));
-    let mut outer = types.structure(schema, &place, go, &leave);
+    leave.extend(has_status.then_some("status"));
+    let mut outer = types.structure(schema, place, go, &leave);
     outer.is_whole = true;
     for (part, ending) in [("spec", "Spec"), ("status", "Status")] {
         let field = outer.fields.iter().find(|field| field.json == part);
@@ -226,16 +230,7 @@ fn root<'a>(
     outer
         .keywords
         .retain(|(key, _)| key != "x-kubernetes-validations");
-    Root {
-        crd,
-        version,
-        at,
-        schema,
-        outer,
-        outer_doc: None,
-        is_whole: true,
-        status,
-    }
+    outer
 }
 
 fn is_struct(field: &Object) -> bool {

@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 use super::error::KustomizeError;
 use super::{containers, items, mark};
 use crate::layout;
-use crate::manifests::json::text_of;
+use crate::manifests::json::{text_of, visit};
 use crate::project::Project;
 use crate::yaml;
 
@@ -133,31 +133,19 @@ fn mark_secrets(objects: &mut [Object]) {
     let secrets = certificates.filter_map(|it| it.value["spec"]["secretName"].as_str());
     let secrets: BTreeSet<String> = secrets.map(str::to_owned).collect();
     for object in objects.iter_mut().filter(|_| !secrets.is_empty()) {
-        visit(&mut object.value, &mut |key, value| {
-            let name = match key {
-                "secretName" => Some(value),
-                "secret" | "secretKeyRef" | "secretRef" => value.get_mut("name"),
-                _ => None,
-            };
-            let name = name.filter(|it| it.as_str().is_some_and(|name| secrets.contains(name)));
-            if let Some(name) = name {
-                *name = mark::name(name.as_str().unwrap_or_default()).into();
+        visit(&mut object.value, &mut |value| {
+            for (key, value) in value.as_object_mut().into_iter().flatten() {
+                let name = match key.as_str() {
+                    "secretName" => Some(value),
+                    "secret" | "secretKeyRef" | "secretRef" => value.get_mut("name"),
+                    _ => None,
+                };
+                let name = name.filter(|it| it.as_str().is_some_and(|name| secrets.contains(name)));
+                if let Some(name) = name {
+                    *name = mark::name(name.as_str().unwrap_or_default()).into();
+                }
             }
         });
-    }
-}
-
-/// Calls `each` with every entry of every map.
-fn visit(value: &mut Value, each: &mut impl FnMut(&str, &mut Value)) {
-    match value {
-        Value::Array(list) => list.iter_mut().for_each(|item| visit(item, each)),
-        Value::Object(map) => {
-            for (key, value) in map {
-                each(key, value);
-                visit(value, each);
-            }
-        }
-        _ => {}
     }
 }
 

@@ -2,6 +2,8 @@
 
 use serde_json::Value;
 
+use crate::manifests::json::visit;
+
 /// The operator's namespace.
 pub const NAMESPACE: &str = "\u{e000}";
 
@@ -24,20 +26,12 @@ pub fn bare(text: &str) -> String {
 
 /// Replaces the marks in a value with names that begin with the project's, and with the namespace.
 pub fn spell_out(value: &mut Value, project: &str, namespace: &str) {
-    match value {
-        Value::String(text) if text.contains(NAMESPACE) || text.contains(NAME[0]) => {
-            let [begin, end] = NAME;
-            let mut spelled = text.replace(NAMESPACE, namespace);
-            spelled = spelled.replace(begin, &format!("{project}-"));
-            spelled = spelled.replace(end, "");
-            *text = spelled;
+    let [begin, end] = NAME;
+    visit(value, &mut |value| {
+        if let Value::String(text) = value {
+            let spelled = text.replace(NAMESPACE, namespace);
+            let spelled = spelled.replace(begin, &format!("{project}-"));
+            *text = spelled.replace(end, "");
         }
-        Value::Array(list) => list
-            .iter_mut()
-            .for_each(|item| spell_out(item, project, namespace)),
-        Value::Object(map) => map
-            .values_mut()
-            .for_each(|value| spell_out(value, project, namespace)),
-        _ => {}
-    }
+    });
 }

@@ -18,26 +18,3 @@ pub fn items<'a>(of: &'a mut Value, key: &str) -> impl Iterator<Item = &'a mut V
     let list = of.get_mut(key).and_then(Value::as_array_mut);
     list.into_iter().flatten()
 }
-
-/// The name and the tag of an image. With a digest, the name ends in `@sha256`, and the digest is the tag.
-pub fn split_image(image: &str) -> (&str, &str) {
-    match image.rsplit_once(':') {
-        // The colon of a port.
-        Some((_, tag)) if tag.contains('/') => (image, ""),
-        Some(parts) => parts,
-        None => (image, ""),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_port_is_no_tag() {
-        assert_eq!(split_image("a"), ("a", ""));
-        assert_eq!(split_image("r:5000/a"), ("r:5000/a", ""));
-        assert_eq!(split_image("r:5000/a:v1"), ("r:5000/a", "v1"));
-        assert_eq!(split_image("a@sha256:0f"), ("a@sha256", "0f"));
-    }
-}

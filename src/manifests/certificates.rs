@@ -5,11 +5,10 @@
 
 use serde_json::{Value, json};
 
-use crate::names::objects::{CERTIFICATES_ROLE, MANAGER, NAMESPACE, WEBHOOK_SERVICE};
+use crate::names::objects::{CERTIFICATES_ROLE, NAMESPACE, WEBHOOK_SERVICE};
 
 use super::generated;
-
-const RBAC: &str = "rbac.authorization.k8s.io";
+use super::rbac::bound_role;
 
 /// The text of `config/webhook/certificates_role.yaml`, from the webhook configurations and the names of the CRDs that the
 /// API server calls webhooks for; `None` if there are none.
@@ -43,32 +42,16 @@ pub fn roles(configurations: &[Value], crds: &[String]) -> Option<String> {
         rule("", "secrets", &secret, &["get", "update"]),
     ];
     let documents = [
-        role(
-            json!({"name": CERTIFICATES_ROLE}),
+        bound_role(
             "ClusterRole",
+            json!({"name": CERTIFICATES_ROLE}),
             everywhere,
         ),
-        role(
-            json!({"name": CERTIFICATES_ROLE, "namespace": NAMESPACE}),
+        bound_role(
             "Role",
+            json!({"name": CERTIFICATES_ROLE, "namespace": NAMESPACE}),
             here,
         ),
     ];
     Some(generated(&documents.concat()))
-}
-
-/// A role, bound to the manager.
-fn role(metadata: Value, kind: &str, rules: Vec<Value>) -> Vec<Value> {
-    let api = format!("{RBAC}/v1");
-    let account = json!({"kind": "ServiceAccount", "name": MANAGER, "namespace": NAMESPACE});
-    vec![
-        json!({"apiVersion": api, "kind": kind, "metadata": metadata, "rules": rules}),
-        json!({
-            "apiVersion": api,
-            "kind": format!("{kind}Binding"),
-            "metadata": metadata,
-            "roleRef": {"apiGroup": RBAC, "kind": kind, "name": CERTIFICATES_ROLE},
-            "subjects": [account],
-        }),
-    ]
 }

@@ -24,7 +24,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 pub use self::error::CrdError;
-use super::json::{ELEMENTS, fields_of, list_of, path_of, text_of};
+use super::json::{ELEMENTS, list_of, schemas_in, text_of};
 use super::schema::{Foreign, Structural, structural_schema};
 use super::source::{self, Declared};
 use crate::error::beginning;
@@ -47,25 +47,13 @@ impl CrdDocument {
     pub fn nullable_fields(&self) -> BTreeSet<String> {
         let mut paths = BTreeSet::new();
         for version in list_of(&self.document, "/spec/versions") {
-            nullable_fields(&version["schema"]["openAPIV3Schema"], "", &mut paths);
+            let schemas = schemas_in(&version["schema"]["openAPIV3Schema"]).into_iter();
+            // Elements of lists and maps may be null because their type says so.
+            let is_element = |path: &str| ELEMENTS.iter().any(|(_, step)| path.ends_with(step));
+            let nullable = schemas.filter(|(path, it)| it["nullable"] == true && !is_element(path));
+            paths.extend(nullable.map(|(path, _)| path));
         }
         paths
-    }
-}
-
-/// Omits elements of lists and maps: they may be null because their type says so.
-fn nullable_fields(schema: &Value, path: &str, paths: &mut BTreeSet<String>) {
-    for (name, property) in fields_of(schema) {
-        let below = path_of(path, name);
-        nullable_fields(property, &below, paths);
-        if property["nullable"] == true {
-            paths.insert(below);
-        }
-    }
-    for (key, step) in ELEMENTS {
-        if let Some(element) = schema.get(key) {
-            nullable_fields(element, &format!("{path}{step}"), paths);
-        }
     }
 }
 

@@ -71,6 +71,47 @@ pub fn requires(schema: &impl Document, field: &str) -> bool {
     texts_of(schema, "required").any(|name| name == field)
 }
 
+/// A schema and all schemas below it, each with its path, such as `spec.jobs[].name`.
+pub fn schemas_in(schema: &Value) -> Vec<(String, &Value)> {
+    let mut all = vec![(String::new(), schema)];
+    let mut next = 0;
+    while let Some((path, schema)) = all.get(next).cloned() {
+        all.extend(fields_of(schema).map(|(name, field)| (path_of(&path, name), field)));
+        let elements = ELEMENTS
+            .iter()
+            .filter_map(|(key, step)| Some((schema.get(*key)?, step)));
+        all.extend(elements.map(|(element, step)| (format!("{path}{step}"), element)));
+        next += 1;
+    }
+    all
+}
+
+/// Calls `each` with a schema, and then with all schemas below it.
+pub fn visit_schemas(schema: &mut Object, each: &mut impl FnMut(&mut Object)) {
+    each(schema);
+    let fields = schema.get_mut("properties").and_then(Value::as_object_mut);
+    for field in fields.into_iter().flat_map(Object::values_mut) {
+        if let Some(field) = field.as_object_mut() {
+            visit_schemas(field, each);
+        }
+    }
+    for (key, _) in ELEMENTS {
+        if let Some(element) = schema.get_mut(key).and_then(Value::as_object_mut) {
+            visit_schemas(element, each);
+        }
+    }
+}
+
+/// Calls `each` with a value, and then with all values in it.
+pub fn visit(value: &mut Value, each: &mut impl FnMut(&mut Value)) {
+    each(value);
+    match value {
+        Value::Array(list) => list.iter_mut().for_each(|item| visit(item, each)),
+        Value::Object(map) => map.values_mut().for_each(|value| visit(value, each)),
+        _ => {}
+    }
+}
+
 /// The path of a field: `spec.jobs[].name`.
 pub fn path_of(parent: &str, field: &str) -> String {
     let dot = if parent.is_empty() { "" } else { "." };

@@ -127,33 +127,38 @@ fn documents(
     targets: &BTreeMap<Target, WordSet>,
     is_namespaced: bool,
 ) -> Vec<Value> {
-    const GROUP: &str = "rbac.authorization.k8s.io";
     let (kind, metadata) = match namespace {
         Some(namespace) => ("Role", json!({"name": name, "namespace": namespace})),
         None => ("ClusterRole", json!({"name": name})),
     };
-    let api = format!("{GROUP}/v1");
-    let rules = rules(targets);
-    let role = json!({"apiVersion": api, "kind": kind, "metadata": &metadata, "rules": rules});
+    let [role, mut binding] = bound_role(kind, metadata, rules(targets));
     if namespace.is_none() && name == MANAGER_ROLE {
         return vec![role];
     }
-    let account = json!({"kind": "ServiceAccount", "name": MANAGER, "namespace": NAMESPACE});
-    let mut of_binding = metadata;
+    let of_binding = &mut binding["metadata"];
     if is_namespaced {
         of_binding["labels"] = json!({"control-plane": MANAGER});
     }
     if is_namespaced && name == MANAGER_ROLE {
         of_binding["name"] = json!(MANAGER_BINDING);
     }
+    vec![role, binding]
+}
+
+/// A role, and a binding of the same name that gives it to the manager.
+pub(super) fn bound_role(kind: &str, metadata: Value, rules: Vec<Value>) -> [Value; 2] {
+    const GROUP: &str = "rbac.authorization.k8s.io";
+    let api = format!("{GROUP}/v1");
+    let account = json!({"kind": "ServiceAccount", "name": MANAGER, "namespace": NAMESPACE});
     let binding = json!({
         "apiVersion": api,
         "kind": format!("{kind}Binding"),
-        "metadata": of_binding,
-        "roleRef": {"apiGroup": GROUP, "kind": kind, "name": name},
+        "metadata": metadata,
+        "roleRef": {"apiGroup": GROUP, "kind": kind, "name": metadata["name"]},
         "subjects": [account],
     });
-    vec![role, binding]
+    let role = json!({"apiVersion": api, "kind": kind, "metadata": metadata, "rules": rules});
+    [role, binding]
 }
 
 #[cfg(test)]

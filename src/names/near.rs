@@ -4,7 +4,7 @@
 
 use regex_lite::Captures;
 
-use super::rules::compiled;
+use super::rules::{compiled, split_image};
 
 /// Replaces each match of a pattern.
 fn replaced(pattern: &'static str, text: &str, with: impl Fn(&Captures<'_>) -> String) -> String {
@@ -80,11 +80,8 @@ pub(super) fn semantic_version(text: &str) -> String {
 pub(super) fn image(text: &str) -> String {
     let text = text.trim();
     let text = text.split_once("://").map_or(text, |(_, image)| image);
-    let (name, tag) = match text.rsplit_once(':') {
-        Some((name, tag)) if !tag.contains('/') => (name, format!(":{tag}")),
-        _ => (text, String::new()),
-    };
-    format!("{}{tag}", name.to_ascii_lowercase())
+    let (name, _) = split_image(text);
+    format!("{}{}", name.to_ascii_lowercase(), &text[name.len()..])
 }
 
 /// `cert_manager.v1.Certificate` becomes `cert_manager::v1::Certificate`.

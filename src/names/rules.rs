@@ -314,11 +314,7 @@ const IMAGE_MAX: usize = 500;
 /// path, an optional tag and an optional digest.
 pub(super) fn image(text: &str) -> Result<(), NameError> {
     let (rest, digest) = halves(text, '@');
-    // A colon before a slash belongs to the host's port.
-    let (name, tag) = match rest.rsplit_once(':') {
-        Some((name, tag)) if !tag.contains('/') => (name, Some(tag)),
-        _ => (rest, None),
-    };
+    let (name, tag) = split_image(rest);
     let (host, path) = match name.split_once('/') {
         Some((first, path)) if first.contains(['.', ':']) || first == "localhost" => {
             (Some(first), path)
@@ -340,6 +336,15 @@ pub(super) fn image(text: &str) -> Result<(), NameError> {
         "type it as for `docker pull`, such as `memcached:1.6.26-alpine` or \
          `registry.example.com/team/app@sha256:…`",
     )
+}
+
+/// The name and the tag of an image. With a digest, the name ends in `@sha256`, and the digest is the tag.
+pub fn split_image(image: &str) -> (&str, Option<&str>) {
+    match image.rsplit_once(':') {
+        // A colon before a slash belongs to the host's port.
+        Some((name, tag)) if !tag.contains('/') => (name, Some(tag)),
+        _ => (image, None),
+    }
 }
 
 /// The text before a separator, and the text after it, if it is there.

@@ -51,6 +51,16 @@ pub enum Admission {
 impl Admission {
     pub const ALL: [Self; 2] = [Self::Defaulting, Self::Validation];
 
+    /// Those that were typed.
+    pub fn typed(defaulting: bool, validation: bool) -> Vec<Self> {
+        let typed = [
+            (Self::Defaulting, defaulting),
+            (Self::Validation, validation),
+        ];
+        let typed = typed.into_iter().filter(|(_, is_typed)| *is_typed);
+        typed.map(|(admission, _)| admission).collect()
+    }
+
     /// The API server's word for it.
     fn verb(self) -> &'static str {
         match self {

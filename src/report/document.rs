@@ -18,7 +18,7 @@ pub struct JsonReport {
     api_version: &'static str,
     kind: &'static str,
     /// `None` if the command line could not be parsed.
-    command: Option<&'static str>,
+    command: Option<String>,
     dry_run: bool,
     pub files: Vec<ReportedFile>,
     pub warnings: Vec<String>,
@@ -40,7 +40,7 @@ pub struct ReportedFile {
 }
 
 impl JsonReport {
-    pub fn new(command: Option<&'static str>, dry_run: bool) -> Self {
+    pub fn new(command: Option<String>, dry_run: bool) -> Self {
         Self {
             api_version: API_VERSION,
             kind: "Report",

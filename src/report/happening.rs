@@ -1,6 +1,7 @@
 //! What happens while a command runs until somebody stops it: a line for people, or a JSON object on a line of its own.
 
 use anstream::adapter::strip_str;
+use anstyle::Style;
 use serde_json::{Map, Value, json};
 
 use super::{BAD, DONE, NOTE, Problem, Report, WARNING, WIDTH, output, speak};
@@ -12,6 +13,17 @@ pub enum Level {
     Note,
     Warning,
     Bad,
+}
+
+impl Level {
+    pub(super) fn style(self) -> Style {
+        match self {
+            Self::Good => DONE,
+            Self::Note => NOTE,
+            Self::Warning => WARNING,
+            Self::Bad => BAD,
+        }
+    }
 }
 
 /// One thing that has happened.
@@ -34,6 +46,24 @@ impl Happening {
             text: String::new(),
             facts: Map::new(),
         }
+    }
+
+    pub fn note(text: &str) -> Self {
+        Self::new("note", Level::Note, "Note").text(text)
+    }
+
+    pub fn warning(text: &str) -> Self {
+        Self::new("warning", Level::Warning, "Warning").text(text)
+    }
+
+    /// A line of the operator's log with that level.
+    pub fn log(level: &str, text: &str) -> Self {
+        let (shown, word) = match level {
+            "error" => (Level::Bad, "Error"),
+            "warn" => (Level::Warning, "Warning"),
+            _ => (Level::Note, "Log"),
+        };
+        Self::new("log", shown, word).text(text)
     }
 
     #[must_use]
@@ -87,12 +117,7 @@ impl Report {
         if self.screen.take(happening) {
             return;
         }
-        let style = match happening.level {
-            Level::Good => DONE,
-            Level::Note => NOTE,
-            Level::Warning => WARNING,
-            Level::Bad => BAD,
-        };
+        let style = happening.level.style();
         let indent = format!("\n{:1$}", "", WIDTH + 1);
         let text = happening.text.replace('\n', &indent);
         speak(&self.line(happening.word, style, &text));

@@ -3,6 +3,7 @@
 mod chooser;
 mod entries;
 mod state;
+#[cfg_attr(not(unix), path = "screen/no_terminal.rs")]
 mod terminal;
 mod wrapped;
 

@@ -3,7 +3,7 @@
 use std::env;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::Command;
 
 /// The path of this kbr.
 pub fn path() -> OsString {
@@ -34,15 +34,7 @@ pub fn kubeconfigs() -> Vec<PathBuf> {
 
 /// What kbr prints with these arguments in the folder `root`, or what it says about its failure.
 pub fn output(root: &Path, arguments: &[&str]) -> Result<String, String> {
-    let output = Command::new(path())
-        .args(arguments)
-        .current_dir(root)
-        .stdin(Stdio::null())
-        .output()
-        .map_err(|error| error.to_string())?;
-    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-    match output.status.success() {
-        true => Ok(text(&output.stdout)),
-        false => Err(text(&output.stderr).trim_end().to_owned()),
-    }
+    let mut command = Command::new(path());
+    command.args(arguments).current_dir(root);
+    super::output(&mut command).map_err(|error| error.to_string())?
 }

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
-use std::process::{Command, Output, Stdio};
+use std::process::Command;
 
 use super::GitError;
 use crate::project::PROJECT_FILE;
@@ -17,30 +17,24 @@ pub type Look<'a> = &'a dyn Fn(&str, &dyn Fn(&str) -> Option<String>) -> Option<
 /// Texts of files, by their paths.
 pub type Files = BTreeMap<String, String>;
 
-/// Runs git with these words, separated by spaces, and more arguments.
-fn git(root: &Path, words: &str, more: &[&str]) -> Result<Output, GitError> {
-    let output = Command::new("git")
-        .args(words.split(' ').chain(more.iter().copied()))
-        .current_dir(root)
-        .env("LC_ALL", "C")
-        .stdin(Stdio::null())
-        .output();
+/// What git prints, or says about its failure, with these words, separated by spaces, and more arguments.
+fn git(root: &Path, words: &str, more: &[&str]) -> Result<Result<String, String>, GitError> {
+    let mut git = Command::new("git");
+    git.args(words.split(' ').chain(more.iter().copied()));
+    let output = super::output(git.current_dir(root).env("LC_ALL", "C"));
     output.map_err(|source| GitError::Missing { source })
 }
 
 /// The output of a git command that must succeed.
 fn text(root: &Path, words: &str, more: &[&str]) -> Result<String, GitError> {
-    let output = git(root, words, more)?;
-    if output.status.success() {
-        return Ok(String::from_utf8_lossy(&output.stdout).into_owned());
-    }
-    let reason = String::from_utf8_lossy(&output.stderr).trim().to_owned();
-    if reason.contains("not a git repository") {
-        let dir = root.to_owned();
-        return Err(GitError::NoRepository { dir });
-    }
-    let command = words.split(' ').next().unwrap_or_default().to_owned();
-    Err(GitError::Failed { command, reason })
+    git(root, words, more)?.map_err(|reason| {
+        if reason.contains("not a git repository") {
+            let dir = root.to_owned();
+            return GitError::NoRepository { dir };
+        }
+        let command = words.split(' ').next().unwrap_or_default().to_owned();
+        GitError::Failed { command, reason }
+    })
 }
 
 /// The files of a project that git could not restore: those with uncommitted changes, and those of `places`
@@ -67,12 +61,12 @@ pub fn committed(root: &Path, git_ref: &str, folder: &str, file: &str) -> Result
     text(root, "rev-parse --git-dir", &[])?;
     let named = git_ref.to_owned();
     // With this suffix, git takes no reference for an option.
-    let found = git(root, VERIFY, &[&format!("{git_ref}^{{commit}}")])?;
-    let commit = String::from_utf8_lossy(&found.stdout).trim().to_owned();
-    if !found.status.success() || commit.is_empty() {
+    let found = git(root, VERIFY, &[&format!("{git_ref}^{{commit}}")])?.unwrap_or_default();
+    let commit = found.trim();
+    if commit.is_empty() {
         return Err(GitError::UnknownRef { git_ref: named });
     }
-    let places = [commit.as_str(), PROJECT_FILE, folder, file];
+    let places = [commit, PROJECT_FILE, folder, file];
     let listed = text(root, "ls-tree -z --name-only", &places)?;
     let paths: Vec<&str> = listed.split_terminator('\0').collect();
     if !paths.contains(&PROJECT_FILE) {
@@ -96,9 +90,7 @@ pub fn history(root: &Path, path: &str, look: Look<'_>) -> Option<String> {
 
 /// The text of a file of a commit, given as `COMMIT:PATH`.
 fn shown(root: &Path, file: &str) -> Option<String> {
-    let shown = git(root, "show", &[file]).ok()?;
-    let text = String::from_utf8(shown.stdout).ok()?;
-    shown.status.success().then_some(text)
+    git(root, "show", &[file]).ok()?.ok()
 }
 
 /// Returns what `look` finds in a commit that changed the file, and the file's text there.
@@ -108,8 +100,8 @@ fn find<T>(root: &Path, path: &str, look: impl Fn(&str, String) -> Option<T>) ->
                        -O/dev/null --name-only --format=%x00%H";
     let histories: [&[&str]; 2] = [&["--all", "--full-history"], &["--follow"]];
     histories.into_iter().find_map(|history| {
-        let output = git(root, LOG, &[history, &["--", path]].concat()).ok()?;
-        let log = String::from_utf8_lossy(&output.stdout).into_owned();
+        let log = git(root, LOG, &[history, &["--", path]].concat());
+        let log = log.ok()?.ok()?;
         // A hash, an empty line, and the path from the top of the repository.
         let mut places = log
             .split('\0')

@@ -3,28 +3,19 @@
 use std::ffi::OsStr;
 use std::fs;
 use std::path::Path;
-use std::process::{Command, Stdio};
+use std::process::Command;
 
 use super::{KubectlError, environment};
 use crate::error::IoError;
 use crate::layout;
 
-/// What kubectl prints with these arguments in the folder `root`, or what it says about its failure.
-pub fn output(root: &Path, arguments: &[&str]) -> Result<String, String> {
+/// What kubectl prints in the folder `root` with these words, separated by spaces, and more arguments, or what it says
+/// about its failure.
+pub fn output(root: &Path, words: &str, more: &[&str]) -> Result<String, String> {
+    let arguments = words.split(' ').chain(more.iter().copied());
     let program = environment::variable("KUBECTL", "kubectl");
-    let output = Command::new(&program)
-        .args(arguments)
-        .current_dir(root)
-        .stdin(Stdio::null())
-        .output()
-        .map_err(|error| format!("{}: {error}", program.display()))?;
-    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-    match output.status.success() {
-        true => Ok(text(&output.stdout)),
-        false => Err((text(&output.stdout) + &text(&output.stderr))
-            .trim()
-            .to_owned()),
-    }
+    let output = super::output(Command::new(&program).args(arguments).current_dir(root));
+    output.map_err(|error| format!("{}: {error}", program.display()))?
 }
 
 /// What `kubectl kustomize FOLDER` prints for a copy of `config/` of the project at `root` in which the file at a path has
@@ -44,12 +35,8 @@ pub fn kustomize(
     let _ = fs::remove_file(&changed);
     fs::write(&changed, text).map_err(IoError::at("write", &changed))?;
     let run = |program: &OsStr| {
-        Command::new(program)
-            .arg("kustomize")
-            .arg(folder)
-            .current_dir(&real)
-            .stdin(Stdio::null())
-            .output()
+        let mut command = Command::new(program);
+        super::output(command.args(["kustomize", folder]).current_dir(&real))
     };
     let chosen = environment::variable("KUBECTL", "");
     let output = match (chosen.is_empty(), fallback) {
@@ -58,21 +45,23 @@ pub fn kustomize(
         (false, _) => run(&chosen),
     };
     let output = output.map_err(|source| KubectlError::Missing { source })?;
-    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-    if output.status.success() {
-        return Ok(text(&output.stdout));
-    }
-    let reason = text(&output.stderr).replace(&format!("{}/", real.display()), "");
+    output.map_err(|reason| {
+        let folder = folder.to_owned();
+        let reason = innermost(&reason.replace(&format!("{}/", real.display()), ""));
+        KubectlError::Kustomize { folder, reason }
+    })
+}
+
+/// What kubectl says is wrong, without what leads there.
+fn innermost(reason: &str) -> String {
     // It repeats the way to the innermost kustomization.
     let inner = reason.rsplit_once("recursed accumulation of path ");
-    let reason = inner.map_or(&*reason, |(_, reason)| reason);
+    let reason = inner.map_or(reason, |(_, reason)| reason);
     // A kubectl that another program starts writes a line of its log.
     let logged = reason.rsplit_once("\"command failed\" err=");
     let reason = logged.map_or(reason, |(_, reason)| reason);
     let reason = reason.trim().trim_matches(['"', '<', '>']).trim();
-    let reason = reason.trim_start_matches("error: ").to_owned();
-    let folder = folder.to_owned();
-    Err(KubectlError::Kustomize { folder, reason })
+    reason.trim_start_matches("error: ").to_owned()
 }
 
 /// Copies `config/` of the project at `root` to another folder, which gets links to everything else.

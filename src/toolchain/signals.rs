@@ -80,19 +80,18 @@ pub fn typed_lines(each: impl Fn(&str) + Send + 'static) {
 #[cfg(unix)]
 pub fn stopped(each: impl Fn() + Send + 'static) -> io::Result<()> {
     use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
-    let mut signals = signal_hook::iterator::Signals::new([SIGINT, SIGTERM, SIGHUP])?;
-    thread::spawn(move || {
-        for _ in signals.forever() {
-            each();
-        }
-    });
-    Ok(())
+    signalled(&[SIGINT, SIGTERM, SIGHUP], each)
 }
 
 /// Calls `each` on another thread when the terminal gets another size.
 #[cfg(unix)]
 pub fn resized(each: impl Fn() + Send + 'static) -> io::Result<()> {
-    let mut signals = signal_hook::iterator::Signals::new([signal_hook::consts::SIGWINCH])?;
+    signalled(&[signal_hook::consts::SIGWINCH], each)
+}
+
+#[cfg(unix)]
+fn signalled(signals: &[i32], each: impl Fn() + Send + 'static) -> io::Result<()> {
+    let mut signals = signal_hook::iterator::Signals::new(signals)?;
     thread::spawn(move || {
         for _ in signals.forever() {
             each();
@@ -103,15 +102,12 @@ pub fn resized(each: impl Fn() + Send + 'static) -> io::Result<()> {
 
 /// `kbr dev` does not run on other systems.
 #[cfg(not(unix))]
-pub fn resized(_: impl Fn() + Send + 'static) -> io::Result<()> {
+pub fn ignored(_: impl Fn() + Send + 'static) -> io::Result<()> {
     Ok(())
 }
 
-/// `kbr dev` does not run on other systems.
 #[cfg(not(unix))]
-pub fn stopped(_: impl Fn() + Send + 'static) -> io::Result<()> {
-    Ok(())
-}
+pub use self::{ignored as resized, ignored as stopped};
 
 #[cfg(test)]
 mod tests {

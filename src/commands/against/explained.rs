@@ -9,7 +9,7 @@ use serde_json::Value;
 use crate::commands::types::Types;
 use crate::import::types::is_of_go;
 use crate::manifests::compat::CrdChange;
-use crate::manifests::json::{ELEMENTS, fields_of, is_true, list_of, path_of, text_of};
+use crate::manifests::json::{fields_of, is_true, list_of, schemas_in, text_of};
 
 const OF_CONVERSION: &str = "there is one version, so nothing is converted";
 const OF_DEFAULT: &str =
@@ -52,12 +52,9 @@ impl<'a> Fields<'a> {
         for crd in crds {
             let name = text_of(crd, "/metadata/name");
             for version in list_of(crd, "/spec/versions") {
-                if let Some(schema) = version.pointer("/schema/openAPIV3Schema") {
-                    let mut add = |path: String, field| {
-                        schemas.insert((name, text_of(version, "name"), path), field);
-                    };
-                    walk(String::new(), schema, &mut add);
-                }
+                let version_name = text_of(version, "name");
+                let all = schemas_in(&version["schema"]["openAPIV3Schema"]).into_iter();
+                schemas.extend(all.map(|(path, it)| ((name, version_name, path), it)));
             }
         }
         Self { schemas, crds }
@@ -85,18 +82,6 @@ impl<'a> Fields<'a> {
         let key = (change.crd.as_str(), version, change.path.clone());
         self.schemas.get(&key).copied()
     }
-}
-
-fn walk<'a>(path: String, schema: &'a Value, add: &mut impl FnMut(String, &'a Value)) {
-    for (name, field) in fields_of(schema) {
-        walk(path_of(&path, name), field, add);
-    }
-    for (key, step) in ELEMENTS {
-        if let Some(element) = schema.get(key) {
-            walk(format!("{path}{step}"), element, add);
-        }
-    }
-    add(path, schema);
 }
 
 /// Why a break from the given CRDs to those of the project cannot be avoided.

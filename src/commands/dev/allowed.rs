@@ -56,11 +56,8 @@ fn read(path: &Path) -> Result<String> {
 
 /// The URL of the context's cluster.
 fn server(root: &Path, context: &str) -> Result<String> {
-    let run = |arguments: &[&str]| {
-        let output = kubectl::output(root, arguments);
-        output.map_err(|reason| DevError::Kubectl { reason })
-    };
-    let known = run(&["config", "get-contexts", "--output=name"])?;
+    let failed = |reason| DevError::Kubectl { reason };
+    let known = kubectl::output(root, "config get-contexts --output=name", &[]).map_err(failed)?;
     if !is_in(&known, context) {
         let known: Vec<_> = known.lines().map(|name| format!("`{name}`")).collect();
         let (context, known) = (context.to_owned(), known.join(", "));
@@ -68,7 +65,6 @@ fn server(root: &Path, context: &str) -> Result<String> {
     }
     let path = "jsonpath={.clusters[0].cluster.server}";
     let context = format!("--context={context}");
-    Ok(run(&[
-        "config", "view", "--minify", &context, "--output", path,
-    ])?)
+    let server = kubectl::output(root, "config view --minify --output", &[path, &context]);
+    Ok(server.map_err(failed)?)
 }

@@ -131,7 +131,7 @@ impl Session<'_> {
         if !ready.has_controllers {
             let text = "Deployments and Jobs get no pods without kube-controller-manager: type \
                         `kbr envtest use --with-controller-manager` and start again";
-            self.tell(Happening::new("warning", Level::Warning, "Warning").text(text));
+            self.tell(Happening::warning(text));
         }
     }
 
@@ -148,10 +148,7 @@ impl Session<'_> {
                     .text(&format!("{object}: {reason}")),
                 json!({ "object": object, "reason": reason }),
             ),
-            Told::Note { text } => (
-                Happening::new("note", Level::Note, "Note").text(&text),
-                json!({}),
-            ),
+            Told::Note { text } => (Happening::note(&text), json!({})),
             Told::Misfit {
                 object,
                 field,

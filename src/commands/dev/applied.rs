@@ -40,16 +40,16 @@ impl Session<'_> {
     fn apply_to_cluster(&self) -> Result<(), String> {
         let context = self.args.context.as_deref().unwrap_or_default();
         let context = format!("--context={context}");
-        let run = |arguments: &[&str]| kubectl::output(self.root, arguments);
         let mut objects = config(self.root)?;
         objects.retain(|object| KINDS.contains(&text_of(object, "/kind")));
         let crds = objects.iter().filter(|it| it["kind"] == CRD);
         let crds: Vec<Value> = crds.cloned().collect();
         if !crds.is_empty() {
             let names = crds.iter().map(|crd| text_of(crd, "/metadata/name"));
-            let get = ["get", CRD, "--ignore-not-found", "--output=json", &context];
-            let names: Vec<&str> = get.into_iter().chain(names).collect();
-            let live: Value = serde_json::from_str(&run(&names)?).unwrap_or_default();
+            let names: Vec<&str> = [&*context, CRD].into_iter().chain(names).collect();
+            let get = "get --ignore-not-found --output=json";
+            let live = kubectl::output(self.root, get, &names)?;
+            let live: Value = serde_json::from_str(&live).unwrap_or_default();
             let live = match &live["items"] {
                 Value::Array(items) => items.clone(),
                 // One that was named alone.
@@ -66,8 +66,8 @@ impl Session<'_> {
         let list = json!({ "apiVersion": "v1", "kind": "List", "items": objects });
         let file = PrivateFile::write(&list.to_string()).map_err(|error| error.to_string())?;
         // By force, as `make deploy` does.
-        let apply = ["apply", "--server-side", "--force-conflicts", &context];
-        let applied = run(&[&apply[..], &["--filename", file.path()]].concat())?;
+        let apply = "apply --server-side --force-conflicts --filename";
+        let applied = kubectl::output(self.root, apply, &[file.path(), &context])?;
         for object in applied.lines() {
             let object = object.trim_end_matches(" serverside-applied");
             let told = Happening::new("applied", Level::Good, "Applied").text(object);

@@ -42,40 +42,22 @@ impl Cluster {
     /// The cluster of the context, which must be allowed, for the project at `root`.
     pub fn open(root: &Path, name: &str, report: &Report) -> Result<Self> {
         allowed::check(root, name)?;
-        let run = |arguments: &[&str]| {
-            let output = kubectl::output(root, arguments);
-            output.map_err(|reason| DevError::Kubectl { reason })
-        };
-        let objects = config(root).map_err(|reason| DevError::Kubectl { reason })?;
+        let failed = |reason| DevError::Kubectl { reason };
+        let objects = config(root).map_err(failed)?;
         let deployed = Deployed::of(&objects).ok_or(DevError::NoManager)?;
         let (account, namespace) = (&deployed.account, &deployed.namespace);
         let context = format!("--context={name}");
-        let view = [
-            "config",
-            "view",
-            "--raw",
-            "--minify",
-            "--flatten",
-            "--output=json",
-        ];
-        let view = run(&[&view[..], &[&context]].concat())?;
+        let view = "config view --raw --minify --flatten --output=json";
+        let view = kubectl::output(root, view, &[&context]).map_err(failed)?;
         let mut config: Value = serde_json::from_str(&view).unwrap_or_default();
         if config.pointer("/users/0/user").is_none() {
             let context = name.to_owned();
             return Err(DevError::NoUser { context }.into());
         }
         make_absolute(&mut config, &kubeconfigs(root));
-        let may = kubectl::output(
-            root,
-            &[
-                "auth",
-                "can-i",
-                "impersonate",
-                &format!("serviceaccounts/{account}"),
-                &context,
-                &format!("--namespace={namespace}"),
-            ],
-        );
+        let whom = format!("serviceaccounts/{account}");
+        let place = format!("--namespace={namespace}");
+        let may = kubectl::output(root, "auth can-i impersonate", &[&whom, &place, &context]);
         let server = text_of(&config, "/clusters/0/cluster/server").to_owned();
         let account = format!("system:serviceaccount:{namespace}:{account}");
         config["contexts"][0]["context"]["namespace"] = json!(namespace);
@@ -88,8 +70,7 @@ impl Cluster {
                 let text = format!(
                     "you may not impersonate {account}, so the operator has your own rights, not those of its role: {reason}"
                 );
-                let warning = Happening::new("warning", Level::Warning, "Warning");
-                report.happening(&warning.text(&text));
+                report.happening(&Happening::warning(&text));
                 server
             }
         };
@@ -159,7 +140,7 @@ fn make_absolute(config: &mut Value, files: &[(PathBuf, Value)]) {
 
 /// The objects of `config/default`.
 pub(super) fn config(root: &Path) -> std::result::Result<Vec<Value>, String> {
-    let manifests = kubectl::output(root, &["kustomize", layout::DEFAULT])?;
+    let manifests = kubectl::output(root, "kustomize", &[layout::DEFAULT])?;
     yaml::read(layout::DEFAULT, &manifests).map_err(|error| error.to_string())
 }
 

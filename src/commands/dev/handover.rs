@@ -56,10 +56,10 @@ impl Cluster {
                 "nothing of config/ is applied: CRDs and roles are those of the cluster; --apply applies them"
             }
         };
-        report.happening(&Happening::new("note", Level::Note, "Note").text(text));
+        report.happening(&Happening::note(text));
         if self.has_webhooks {
             let text = "the API server cannot call the webhooks of this machine: those of the deployed operator answer";
-            report.happening(&Happening::new("warning", Level::Warning, "Warning").text(text));
+            report.happening(&Happening::warning(text));
         }
         Ok(())
     }
@@ -96,14 +96,8 @@ impl Cluster {
     fn hand_back(&self, root: &Path, held: &Held) -> Result<bool, String> {
         let kubeconfig = self.flag();
         let namespace = format!("--namespace={}", self.namespace);
-        let place = [kubeconfig.as_str(), namespace.as_str()];
-        let get = [
-            "get",
-            "leases.coordination.k8s.io",
-            &held.name,
-            "--output=json",
-        ];
-        let text = kubectl::output(root, &[&get[..], &place].concat())?;
+        let get = "get --output=json leases.coordination.k8s.io";
+        let text = kubectl::output(root, get, &[&held.name, &kubeconfig, &namespace])?;
         let mut lease: Value = serde_json::from_str(&text).map_err(|error| error.to_string())?;
         let spec = &mut lease["spec"];
         if spec["holderIdentity"] != held.holder.as_str() {
@@ -114,8 +108,8 @@ impl Cluster {
         spec["leaseDurationSeconds"] = json!(1);
         let file = PrivateFile::write(&lease.to_string()).map_err(|error| error.to_string())?;
         // With the version that was read: the API server refuses it if there is a newer one.
-        let replace = ["replace", "--filename", file.path()];
-        kubectl::output(root, &[&replace[..], &place].concat())?;
+        let replace = [file.path(), &kubeconfig, &namespace];
+        kubectl::output(root, "replace --filename", &replace)?;
         Ok(true)
     }
 }

@@ -17,8 +17,7 @@ impl Session<'_> {
             }
             "t" => self.test(),
             "p" if self.report.has_screen() => {
-                let text = "no object has been reconciled yet";
-                self.tell(Happening::new("note", Level::Note, "Note").text(text));
+                self.tell(Happening::note("no object has been reconciled yet"));
             }
             "" => {}
             // `?` lists the keys.

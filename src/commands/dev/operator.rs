@@ -174,12 +174,7 @@ impl Session<'_> {
                 if is_routine && self.report.has_screen() {
                     return;
                 }
-                let (event, shown, word) = match level.as_str() {
-                    "error" => ("log", Level::Bad, "Error"),
-                    "warn" => ("log", Level::Warning, "Warning"),
-                    _ => ("log", Level::Note, "Log"),
-                };
-                let line = Happening::new(event, shown, word).text(&text);
+                let line = Happening::log(&level, &text);
                 let (controller, object) = reconcile.unzip();
                 let facts = json!({ "level": level, "controller": controller, "object": object });
                 return self.tell(line.facts(facts));

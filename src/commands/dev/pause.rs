@@ -7,7 +7,7 @@ use serde_json::json;
 use super::session::Session;
 use crate::layout::Place;
 use crate::project::Project;
-use crate::report::{Happening, Level};
+use crate::report::Happening;
 
 /// Tells an operator that objects can be paused.
 pub(super) const VARIABLE: &str = "KBR_DEV";
@@ -17,11 +17,11 @@ impl Session<'_> {
     pub(super) fn pause(&mut self, controller: &str, object: &str) {
         let Some(resource) = self.resources.get(controller) else {
             let text = format!("PROJECT has no controller `{controller}`, so its kind is unknown");
-            return self.tell(Happening::new("warning", Level::Warning, "Warning").text(&text));
+            return self.tell(Happening::warning(&text));
         };
         let Some(helper) = &mut self.helper else {
             let text = "no object can be paused now: the API server of kbr dev does not run";
-            return self.tell(Happening::new("warning", Level::Warning, "Warning").text(text));
+            return self.tell(Happening::warning(text));
         };
         let key = (controller.to_owned(), object.to_owned());
         let is_paused = !self.paused.remove(&key);

@@ -81,16 +81,10 @@ fn logged(logged: &Logged, report: &Report) {
     let Logged::Other { level, text, .. } = logged else {
         return;
     };
-    let (shown, word) = match level.as_str() {
-        "error" => (Level::Bad, "Error"),
-        "warn" => (Level::Warning, "Warning"),
-        _ => return,
-    };
-    report.happening(
-        &Happening::new("log", shown, word)
-            .text(text)
-            .facts(json!({ "level": level })),
-    );
+    if ["error", "warn"].contains(&level.as_str()) {
+        let line = Happening::log(level, text);
+        report.happening(&line.facts(json!({ "level": level })));
+    }
 }
 
 /// Waits for the operator to be built, and returns its path.

@@ -344,7 +344,7 @@ impl<'a> Session<'a> {
             if !self.warned.insert(warning.clone()) {
                 continue;
             }
-            self.tell(Happening::new("warning", Level::Warning, "Warning").text(warning));
+            self.tell(Happening::warning(warning));
         }
         if !finished.is_success {
             let errors = made.errors.join("\n");

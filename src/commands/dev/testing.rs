@@ -42,15 +42,14 @@ struct Running {
 impl Session<'_> {
     /// Runs the tests of the controllers, webhooks and policies that have changed since the last time.
     pub(super) fn test(&mut self) {
-        let note = Happening::new("note", Level::Note, "Note");
         if self.testing.running.is_some() {
-            return self.tell(note.text("the tests are still running"));
+            return self.tell(Happening::note("the tests are still running"));
         }
         let names = affected::tests(&self.testing.tested, &self.tree);
         if names.is_empty() {
             let text = "no controller, webhook, policy or test has changed since the last tests; \
                         `make test` runs all of them";
-            return self.tell(note.text(text));
+            return self.tell(Happening::note(text));
         }
         let names: Vec<_> = names.into_iter().collect();
         // In a cluster of the user, nothing else needs them.

@@ -1,6 +1,6 @@
 //! A project in a new layout is the same as if it had always had that layout; tested on values.
 
-use crate::commands::tests::{Bench, assert_same};
+use crate::commands::tests::Bench;
 use crate::layout;
 use crate::project::PROJECT_FILE;
 
@@ -171,39 +171,6 @@ fn code_of_the_user_moves_along_and_stays_edited() {
         hash(&unedited, path),
         "what kbr would write"
     );
-}
-
-/// An earlier kbr did not write into PROJECT that roles keep their names.
-#[test]
-fn roles_keep_their_names_in_a_project_of_an_earlier_kbr() {
-    let grouped = Bench::of("--multigroup")
-        .after("create api --group crew --kind Captain")
-        .after("edit --multigroup=false");
-    for (known, key) in [
-        (
-            single().after("edit --multigroup"),
-            "    groupedRoles: false\n",
-        ),
-        (grouped, "    groupedRoles: true\n"),
-    ] {
-        let mut earlier = known.clone();
-        let project = earlier.text(PROJECT_FILE).replace(key, "");
-        assert_ne!(project, known.text(PROJECT_FILE));
-        earlier.files.insert(PROJECT_FILE.to_owned(), project);
-        let version = &known.project().resources[0].version;
-        for line in [
-            "update".to_owned(),
-            format!("edit --multigroup={}", !known.project().multigroup),
-            "edit --project-name other".to_owned(),
-            "edit --certificates cert-manager".to_owned(),
-            "rename kind --group crew --kind Captain --to Warden".to_owned(),
-            "rename group --group crew --to ship".to_owned(),
-            format!("rename version --group crew --version {version} --to v3"),
-            "create api --group crew --kind Captain --version v4 --controller=false".to_owned(),
-        ] {
-            assert_same(&earlier.after(&line), &known.after(&line));
-        }
-    }
 }
 
 #[test]

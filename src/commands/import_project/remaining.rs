@@ -3,7 +3,7 @@
 use crate::import::go::GoProject;
 use crate::import::go::project_file::GoResource;
 use crate::layout;
-use crate::project::Project;
+use crate::project::{Admission, Project};
 
 use super::deployed::Deployed;
 
@@ -103,15 +103,9 @@ pub fn external(go: &GoProject<'_>, listed: &GoResource) -> String {
         commands.push(format!("`kbr create api {options} --resource=false`"));
     }
     if let Some(webhooks) = &listed.webhooks {
-        let wanted = [
-            (webhooks.defaulting, " --defaulting"),
-            (webhooks.validation, " --programmatic-validation"),
-        ];
-        let wanted: String = wanted
-            .into_iter()
-            .filter(|(is, _)| *is)
-            .map(|(_, option)| option)
-            .collect();
+        let wanted = Admission::typed(webhooks.defaulting, webhooks.validation);
+        let wanted = wanted.into_iter().map(|it| format!(" {}", it.option()));
+        let wanted: String = wanted.collect();
         commands.push(format!("`kbr create webhook {options}{wanted}`"));
     }
     let module = if listed.module.is_empty() {

@@ -8,6 +8,7 @@ use serde_json::Value;
 use crate::commands::error::Result;
 use crate::import::go::GoProject;
 use crate::layout;
+use crate::manifests::json::{list_of, texts_of};
 use crate::manifests::{code_marker, rbac};
 use crate::names::objects::{MANAGER_ROLE, NAMESPACE};
 
@@ -142,14 +143,6 @@ impl Permission {
 
 /// The permissions of a role.
 fn permissions(role: &Value) -> Vec<Permission> {
-    let words = |rule: &Value, name: &str| -> Vec<String> {
-        let words = rule[name]
-            .as_array()
-            .into_iter()
-            .flatten()
-            .filter_map(Value::as_str);
-        words.map(str::to_owned).collect()
-    };
     let metadata = &role["metadata"];
     let text = |name: &str| metadata[name].as_str().map(str::to_owned);
     let key = match role["kind"].as_str() {
@@ -161,28 +154,18 @@ fn permissions(role: &Value) -> Vec<Permission> {
         _ => return Vec::new(),
     };
     let mut all = Vec::new();
-    for rule in role["rules"].as_array().into_iter().flatten() {
-        let names: BTreeSet<String> = words(rule, "resourceNames").into_iter().collect();
-        let mut targets: Vec<(Option<String>, String)> = Vec::new();
-        for group in words(rule, "apiGroups") {
-            targets.extend(
-                words(rule, "resources")
-                    .into_iter()
-                    .map(|it| (Some(group.clone()), it)),
-            );
-        }
-        targets.extend(
-            words(rule, "nonResourceURLs")
-                .into_iter()
-                .map(|url| (None, url)),
-        );
-        for (group, target) in targets {
-            all.extend(words(rule, "verbs").into_iter().map(|verb| Permission {
+    for rule in list_of(role, "rules") {
+        let names: BTreeSet<String> = texts_of(rule, "resourceNames").map(str::to_owned).collect();
+        let of_group = |group| texts_of(rule, "resources").map(move |it| (Some(group), it));
+        let of_groups = texts_of(rule, "apiGroups").flat_map(of_group);
+        let urls = texts_of(rule, "nonResourceURLs").map(|url| (None, url));
+        for (group, target) in of_groups.chain(urls) {
+            all.extend(texts_of(rule, "verbs").map(|verb| Permission {
                 role: key.clone(),
-                group: group.clone(),
-                target: target.clone(),
+                group: group.map(str::to_owned),
+                target: target.to_owned(),
                 names: names.clone(),
-                verb,
+                verb: verb.to_owned(),
             }));
         }
     }

@@ -7,6 +7,7 @@ use serde_json::Value;
 use crate::error::quoted;
 use crate::layout;
 use crate::manifests::code_marker::{CodeMarker, MarkerError};
+use crate::manifests::json::{list_of, texts_of};
 use crate::tree::Tree;
 use crate::yaml::{self, YamlError};
 
@@ -86,9 +87,9 @@ fn identity(object: &Value) -> [String; 3] {
 fn permissions(roles: &[Value]) -> BTreeSet<String> {
     let mut permissions = BTreeSet::new();
     for role in roles {
-        for rule in role["rules"].as_array().into_iter().flatten() {
+        for rule in list_of(role, "rules") {
             for target in targets(rule) {
-                let verbs = words(&rule["verbs"]);
+                let verbs = texts_of(rule, "verbs");
                 permissions.extend(verbs.map(|verb| format!("{verb} {target}")));
             }
         }
@@ -97,23 +98,16 @@ fn permissions(roles: &[Value]) -> BTreeSet<String> {
 }
 
 fn targets(rule: &Value) -> Vec<String> {
-    let urls = words(&rule["nonResourceURLs"]).map(str::to_owned);
+    let urls = texts_of(rule, "nonResourceURLs").map(str::to_owned);
     let of_group = |group| {
-        let resources = words(&rule["resources"]);
+        let resources = texts_of(rule, "resources");
         resources.map(move |resource| match group {
             "" => resource.to_owned(),
             group => format!("{group}/{resource}"),
         })
     };
-    urls.chain(words(&rule["apiGroups"]).flat_map(of_group))
+    urls.chain(texts_of(rule, "apiGroups").flat_map(of_group))
         .collect()
-}
-
-fn words(list: &Value) -> impl Iterator<Item = &str> {
-    list.as_array()
-        .into_iter()
-        .flatten()
-        .filter_map(Value::as_str)
 }
 
 #[cfg(test)]

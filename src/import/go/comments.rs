@@ -4,10 +4,8 @@
 use serde_json::Value;
 
 use crate::import::hints::{GoField, GoPackage, Hints};
+use crate::import::types::go::Go;
 use crate::manifests::json::text_of;
-
-/// How deep structs may be inlined into each other: a broken source may say that one contains itself.
-const DEEPEST: usize = 8;
 
 /// The CRD with the comments of the Go types wherever it has no description.
 pub fn described(crd: &Value, hints: &Hints) -> Value {
@@ -48,8 +46,7 @@ fn describe(schema: &mut Value, comment: &str, type_name: &str, package: &GoPack
     {
         inner = &mut inner[name];
     }
-    let mut fields = Vec::new();
-    add_fields(type_name, package, &mut fields, 0);
+    let fields = Go::of(Some(package), type_name).fields();
     // Every object has it, and Kubernetes describes it.
     let is_metadata = |field: &GoField| field.json == "metadata" && field.type_name.is_empty();
     for field in fields.into_iter().filter(|field| !is_metadata(field)) {
@@ -59,23 +56,6 @@ fn describe(schema: &mut Value, comment: &str, type_name: &str, package: &GoPack
         );
         if let Some(schema) = inner.pointer_mut(&path) {
             describe(schema, &field.doc, &field.type_name, package);
-        }
-    }
-}
-
-/// The fields of a struct, with those of the structs that are inlined into it.
-fn add_fields<'a>(
-    type_name: &str,
-    package: &'a GoPackage,
-    fields: &mut Vec<&'a GoField>,
-    depth: usize,
-) {
-    let declared = package.types.get(type_name);
-    for field in declared.iter().flat_map(|it| &it.fields) {
-        match field.json.is_empty() {
-            false => fields.push(field),
-            true if depth < DEEPEST => add_fields(&field.type_name, package, fields, depth + 1),
-            true => {}
         }
     }
 }

@@ -19,7 +19,7 @@ impl<'a> Go<'a> {
     }
 
     /// Its fields with those of inlined structs, in order.
-    fn fields(self) -> Vec<&'a GoField> {
+    pub fn fields(self) -> Vec<&'a GoField> {
         let mut fields = Vec::new();
         self.add_fields(&mut fields, 0);
         fields

@@ -51,7 +51,7 @@ pub(super) fn kube(root: &Root, has_status: bool) -> String {
     if text_of(crd, "/spec/scope") != "Cluster" {
         kube.push(Meta::word("namespaced"));
     }
-    if root.is_whole {
+    if root.outer.is_whole {
         kube.push(Meta::word("no_spec"));
     }
     if has_status {

@@ -37,6 +37,16 @@ struct Made {
     inner: Vec<(String, Value)>,
 }
 
+impl Made {
+    fn new(shape: Shape, keywords: Vec<(String, Value)>) -> Self {
+        Self {
+            shape,
+            keywords,
+            inner: Vec::new(),
+        }
+    }
+}
+
 /// The longest name of a type, if its last part is not longer.
 const LONGEST_NAME: usize = 56;
 
@@ -113,18 +123,11 @@ impl<'a> Types<'a> {
     }
 
     fn made(&mut self, schema: &Value, at: &Use, go: Go) -> Made {
-        let written = |name: &str, absorbed: &[&str]| Made {
-            shape: Shape::Written(name.to_owned()),
-            keywords: rest(schema, absorbed),
-            inner: Vec::new(),
+        let written = |name: &str, absorbed: &[&str]| {
+            Made::new(Shape::Written(name.to_owned()), rest(schema, absorbed))
         };
         if let Some(path) = self.kubernetes.find(schema) {
-            let shape = Shape::Written(path);
-            return Made {
-                shape,
-                keywords: Vec::new(),
-                inner: Vec::new(),
-            };
+            return Made::new(Shape::Written(path), Vec::new());
         }
         let has = |key: &str| schema.get(key).is_some();
         let is_open = is_true(schema, "x-kubernetes-preserve-unknown-fields");
@@ -170,11 +173,7 @@ impl<'a> Types<'a> {
                 }
                 let structure = self.structure(schema, at, go, &[]);
                 let id = self.defined(Body::Struct(structure), schema, at, go);
-                Made {
-                    shape: Shape::Defined(id),
-                    keywords: Vec::new(),
-                    inner: Vec::new(),
-                }
+                Made::new(Shape::Defined(id), Vec::new())
             }
             _ => self.value(schema, at),
         }
@@ -192,11 +191,7 @@ impl<'a> Types<'a> {
                 self.values.push(place);
             }
         }
-        Made {
-            shape: Shape::Written(JSON_VALUE.to_owned()),
-            keywords,
-            inner: Vec::new(),
-        }
+        Made::new(Shape::Written(JSON_VALUE.to_owned()), keywords)
     }
 
     fn enumerated(&mut self, schema: &Value, at: &Use, go: Go) -> Made {
@@ -208,12 +203,7 @@ impl<'a> Types<'a> {
             }
         }
         let id = self.defined(Body::Enum(distinct), &Value::Null, at, go);
-        let keywords = rest(schema, &["enum", "type"]);
-        Made {
-            shape: Shape::Defined(id),
-            keywords,
-            inner: Vec::new(),
-        }
+        Made::new(Shape::Defined(id), rest(schema, &["enum", "type"]))
     }
 
     fn list(&mut self, schema: &Value, at: &Use, go: Go) -> Made {
@@ -261,11 +251,7 @@ impl<'a> Types<'a> {
             keywords.push(("additionalProperties".to_owned(), shielded(&bare(values))));
         }
         let shape = Shape::Map(Box::new(nullable(element.shape, values)));
-        Made {
-            shape,
-            keywords,
-            inner: Vec::new(),
-        }
+        Made::new(shape, keywords)
     }
 
     /// The index of a struct or enum, which is new unless an equal one is known.

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::manifests::json::{ELEMENTS, Object, is_true, text_of};
+use crate::manifests::json::{Object, is_true, text_of, visit_schemas};
 use crate::names::is_among;
 
 const EITHER: &str = "x-kubernetes-int-or-string";
@@ -62,7 +62,7 @@ pub(super) fn crd(crd: &Value) -> Value {
             if let Some(required) = required {
                 required.retain(|name| OF_OBJECTS.iter().all(|(of_all, _)| name != of_all));
             }
-            node(schema);
+            visit_schemas(schema, &mut node);
         }
     }
     crd
@@ -123,17 +123,6 @@ fn node(schema: &mut Object) {
     }
     if is_true(schema, EITHER) {
         either(schema);
-    }
-    let fields = schema.get_mut("properties").and_then(Value::as_object_mut);
-    for field in fields.into_iter().flat_map(Object::values_mut) {
-        if let Some(field) = field.as_object_mut() {
-            node(field);
-        }
-    }
-    for (key, _) in ELEMENTS {
-        if let Some(element) = schema.get_mut(key).and_then(Value::as_object_mut) {
-            node(element);
-        }
     }
 }
 

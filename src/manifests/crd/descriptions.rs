@@ -2,34 +2,23 @@
 
 use serde_json::Value;
 
-use crate::manifests::json::ELEMENTS;
+use crate::manifests::json::visit_schemas;
 
 /// Shortens the descriptions in all schemas of a CRD, or removes them if the limit is 0.
 pub fn limit(crd: &mut Value, characters: usize) {
     let versions = crd["spec"]["versions"].as_array_mut();
     for version in versions.into_iter().flatten() {
-        limit_node(&mut version["schema"]["openAPIV3Schema"], characters);
-    }
-}
-
-fn limit_node(node: &mut Value, characters: usize) {
-    let Some(node) = node.as_object_mut() else {
-        return;
-    };
-    if let Some(Value::String(text)) = node.get_mut("description") {
-        *text = cut(text, characters).to_owned();
-        if text.is_empty() {
-            node.remove("description");
-        }
-    }
-    for (key, _) in ELEMENTS {
-        if let Some(below) = node.get_mut(key) {
-            limit_node(below, characters);
-        }
-    }
-    let properties = node.get_mut("properties").and_then(Value::as_object_mut);
-    for property in properties.into_iter().flat_map(|all| all.values_mut()) {
-        limit_node(property, characters);
+        let Some(schema) = version["schema"]["openAPIV3Schema"].as_object_mut() else {
+            continue;
+        };
+        visit_schemas(schema, &mut |schema| {
+            if let Some(Value::String(text)) = schema.get_mut("description") {
+                *text = cut(text, characters).to_owned();
+                if text.is_empty() {
+                    schema.remove("description");
+                }
+            }
+        });
     }
 }
 

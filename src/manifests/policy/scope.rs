@@ -2,6 +2,10 @@
 
 use std::sync::LazyLock;
 
+use k8s_openapi::api::core::v1::Namespace;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
+use schemars::JsonSchema;
+use schemars::generate::SchemaSettings;
 use serde_json::{Value, json};
 
 use super::KnownKind;
@@ -10,43 +14,16 @@ use crate::manifests::code_marker::suggest;
 use crate::manifests::json::{Object, list_of, text_of, texts_of};
 
 /// The schema of the metadata of every object.
-static METADATA: LazyLock<Value> = LazyLock::new(|| {
-    let text = || json!({ "type": "string" });
-    let time = || json!({ "type": "string", "format": "date-time" });
-    let texts = || json!({ "type": "object", "additionalProperties": { "type": "string" } });
-    json!({ "type": "object", "properties": {
-        "annotations": texts(),
-        "creationTimestamp": time(),
-        "deletionGracePeriodSeconds": { "type": "integer" },
-        "deletionTimestamp": time(),
-        "finalizers": { "type": "array", "items": text() },
-        "generateName": text(),
-        "generation": { "type": "integer" },
-        "labels": texts(),
-        "managedFields": { "type": "array", "items": { "type": "object", "properties": {
-            "apiVersion": text(),
-            "fieldsType": text(),
-            "fieldsV1": {},
-            "manager": text(),
-            "operation": text(),
-            "subresource": text(),
-            "time": time(),
-        } } },
-        "name": text(),
-        "namespace": text(),
-        "ownerReferences": { "type": "array", "items": { "type": "object", "properties": {
-            "apiVersion": text(),
-            "blockOwnerDeletion": { "type": "boolean" },
-            "controller": { "type": "boolean" },
-            "kind": text(),
-            "name": text(),
-            "uid": text(),
-        } } },
-        "resourceVersion": text(),
-        "selfLink": text(),
-        "uid": text(),
-    } })
-});
+static METADATA: LazyLock<Value> = LazyLock::new(schema_of::<ObjectMeta>);
+
+/// The schema of a type of Kubernetes' own.
+fn schema_of<T: JsonSchema>() -> Value {
+    let settings = SchemaSettings::draft2020_12().with(|it| it.inline_subschemas = true);
+    settings
+        .into_generator()
+        .into_root_schema_for::<T>()
+        .to_value()
+}
 
 /// The variable `request`.
 ///
@@ -80,37 +57,18 @@ static REQUEST: LazyLock<Value> = LazyLock::new(|| {
 ///
 /// Source: `BuildNamespaceType`, in the same file.
 static NAMESPACE: LazyLock<Value> = LazyLock::new(|| {
-    let text = || json!({ "type": "string" });
-    let time = || json!({ "type": "string", "format": "date-time" });
-    let texts = || json!({ "type": "array", "items": text() });
-    let map = || json!({ "type": "object", "additionalProperties": text() });
-    json!({ "type": "object", "properties": {
-        "metadata": { "type": "object", "properties": {
-            "UID": text(),
-            "annotations": map(),
-            "creationTimestamp": time(),
-            "deletionGracePeriodSeconds": { "type": "integer" },
-            "deletionTimestamp": time(),
-            "finalizers": texts(),
-            "generateName": text(),
-            "generation": { "type": "integer" },
-            "labels": map(),
-            "name": text(),
-            "namespace": text(),
-            "resourceVersion": text(),
-        } },
-        "spec": { "type": "object", "properties": { "finalizers": texts() } },
-        "status": { "type": "object", "properties": {
-            "conditions": { "type": "array", "items": { "type": "object", "properties": {
-                "lastTransitionTime": time(),
-                "message": text(),
-                "reason": text(),
-                "status": text(),
-                "type": text(),
-            } } },
-            "phase": text(),
-        } },
-    } })
+    let mut fields = schema_of::<Namespace>()["properties"].take();
+    let metadata = fields.pointer_mut("/metadata/properties");
+    if let Some(metadata) = metadata.and_then(Value::as_object_mut) {
+        metadata.retain(|name, _| {
+            !["managedFields", "ownerReferences", "selfLink", "uid"].contains(&name.as_str())
+        });
+        metadata.insert("UID".to_owned(), json!({ "type": "string" }));
+    }
+    if let Some(fields) = fields.as_object_mut() {
+        fields.retain(|name, _| ["metadata", "spec", "status"].contains(&name.as_str()));
+    }
+    json!({ "type": "object", "properties": fields })
 });
 
 /// The schema of an object of a kind that is not known.

@@ -91,6 +91,9 @@ fn what_is_right_is_accepted() {
         "object.spec.anything.more.of.it == 3 && timestamp(object.spec.start) < timestamp('2026-01-01T00:00:00Z')",
         "'system:masters' in request.userInfo.groups ? true : object.spec.on == true",
         "namespaceObject.metadata.labels['a'] == 'b' && request.dryRun",
+        "object.metadata.generation > 1 && object.metadata.uid != '' && object.metadata.ownerReferences.all(x, x.controller)",
+        "object.metadata.creationTimestamp < timestamp('2026-01-01T00:00:00Z') && object.metadata.managedFields[0].manager == 'a'",
+        "namespaceObject.metadata.UID != namespaceObject.metadata.resourceVersion && namespaceObject.status.phase == 'Active'",
         "authorizer.group('').resource('pods').check('get').allowed()",
         "object.spec.dash__dash__ed == '' && has(object.spec.title) && quantity('1').isGreaterThan(quantity('2'))",
         "object.spec.items.map(x, x.count).max() > 2 && object.spec.items.filter(x, x.count > 1).size() == 0",
@@ -104,6 +107,14 @@ fn what_is_right_is_accepted() {
 #[test]
 fn what_is_wrong_is_refused_with_its_place() {
     for (expression, problem) in [
+        (
+            "namespaceObject.metadata.uid == ''",
+            "26: `namespaceObject.metadata` has no field `uid`",
+        ),
+        (
+            "namespaceObject.kind == ''",
+            "17: `namespaceObject` has no field `kind`",
+        ),
         (
             "object.spec.replica > 3",
             "13: `object.spec` has no field `replica` (did you mean `replicas`?)",

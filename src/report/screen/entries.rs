@@ -7,7 +7,7 @@ use anstyle::Style;
 use serde_json::Value;
 
 use super::super::happening::{Happening, Level};
-use super::super::{ADDED, BAD, DONE, HUNK, NOTE, REMOVED, WARNING, WIDTH};
+use super::super::{ADDED, HUNK, REMOVED, WIDTH};
 use super::wrapped::wrapped;
 
 /// How many are kept.
@@ -174,12 +174,7 @@ impl Entry {
         if self.word.is_empty() {
             return wrapped(&self.text, width);
         }
-        let style = match self.level {
-            Level::Good => DONE,
-            Level::Note => NOTE,
-            Level::Warning => WARNING,
-            Level::Bad => BAD,
-        };
+        let style = self.level.style();
         let is_below = self.write.as_ref().is_some_and(|write| write.is_below);
         let head = match is_below {
             true => " ".repeat(INDENT),

@@ -1,42 +1,31 @@
 //! The terminal while it shows a screen.
 
-use std::io;
-#[cfg(unix)]
-use std::io::{IsTerminal, Write};
-#[cfg(unix)]
+use std::io::{self, IsTerminal, Write};
 use std::sync::{Arc, Mutex, PoisonError};
 
-#[cfg(unix)]
 use rustix::termios::{
     LocalModes, OptionalActions, SpecialCodeIndex, Termios, tcgetattr, tcgetwinsize, tcsetattr,
 };
 
 /// The other screen of the terminal, without a cursor, and without a line that goes on in the next.
-#[cfg(unix)]
 const ENTER: &str = "\x1b[?1049h\x1b[?25l\x1b[?7l";
 
-#[cfg(unix)]
 const LEAVE: &str = "\x1b[?7h\x1b[?25h\x1b[?1049l";
 
 /// In between, a terminal that knows this shows nothing.
-#[cfg(unix)]
 const BEGIN: &str = "\x1b[?2026h\x1b[H";
 
-#[cfg(unix)]
 const END: &str = "\x1b[?2026l";
 
 /// Before each line: after a line that is as wide as the terminal, it would take the last character away.
-#[cfg(unix)]
 const CLEAR: &str = "\x1b[2K";
 
 /// The terminal, which becomes what it was when this is dropped, and also when any thread panics.
-#[cfg(unix)]
 pub struct Terminal {
     /// What it was before, unless it is that again.
     before: Arc<Mutex<Option<Termios>>>,
 }
 
-#[cfg(unix)]
 impl Terminal {
     /// `None` if standard input, output and error are not all a terminal: what is printed would end up in the screen.
     pub fn take() -> io::Result<Option<Self>> {
@@ -90,14 +79,12 @@ impl Terminal {
     }
 }
 
-#[cfg(unix)]
 impl Drop for Terminal {
     fn drop(&mut self) {
         restore(&self.before);
     }
 }
 
-#[cfg(unix)]
 fn restore(before: &Mutex<Option<Termios>>) {
     if let Some(before) = lock(before).take() {
         write(LEAVE);
@@ -106,35 +93,12 @@ fn restore(before: &Mutex<Option<Termios>>) {
     }
 }
 
-#[cfg(unix)]
 fn lock(before: &Mutex<Option<Termios>>) -> std::sync::MutexGuard<'_, Option<Termios>> {
     before.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-#[cfg(unix)]
 fn write(text: &str) {
     let mut stdout = io::stdout().lock();
     let _ = stdout.write_all(text.as_bytes());
     let _ = stdout.flush();
-}
-
-/// `kbr dev` does not run on other systems.
-#[cfg(not(unix))]
-pub struct Terminal;
-
-#[cfg(not(unix))]
-impl Terminal {
-    pub fn take() -> io::Result<Option<Self>> {
-        Ok(None)
-    }
-
-    pub fn is_on(&self) -> bool {
-        false
-    }
-
-    pub fn size(&self) -> (usize, usize) {
-        (80, 24)
-    }
-
-    pub fn show(&self, _: &[String]) {}
 }
