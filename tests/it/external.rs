@@ -101,7 +101,7 @@ fn a_crate_for_another_kube_or_a_missing_one_changes_nothing() {
     for (module, why) in [
         (
             "gateway-api@0.22",
-            "error: `gateway-api@0.22` needs kube-core 4.2.0, and the project has 5.0.0",
+            "error: `gateway-api@0.22` needs kube-core 4.2.0, but the project uses 5.0.0",
         ),
         (
             "kube@99",
