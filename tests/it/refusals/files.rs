@@ -150,6 +150,7 @@ error: `.clippy.toml` already exists with different content
        `third_party/kbr-runtime/src/guide/status.md` already exists with different content
        `third_party/kbr-runtime/src/guide/testing.md` already exists with different content
        `third_party/kbr-runtime/src/guide/webhooks.md` already exists with different content
+       `third_party/kbr-runtime/src/guide_links.md` already exists with different content
        `third_party/kbr-runtime/src/handle.rs` already exists with different content
        `third_party/kbr-runtime/src/handle/answer.rs` already exists with different content
        `third_party/kbr-runtime/src/handle/applied.rs` already exists with different content
