@@ -40,7 +40,7 @@ fn a_version_that_exists_is_refused_unless_nothing_changes() {
             project,
             line,
             &[
-                "already has the version `1.2.3`",
+                "a bundle for version `1.2.3` exists",
                 "type the next version after `--version`",
             ],
         );
