@@ -9,6 +9,7 @@ use super::error::BundleError;
 use super::taken;
 use crate::kustomize::Object;
 use crate::manifests::json::{list_of, text_of, texts_of};
+use crate::manifests::webhook::unless_deleted;
 use crate::names::dns::LABEL_MAX;
 use crate::names::objects;
 use crate::project::Project;
@@ -128,7 +129,9 @@ fn admission(
         let why = "it selects the namespaces that the operator watches";
         return refused("namespaceSelector", why);
     }
-    if webhook.get("matchConditions").is_some() {
+    // Without that condition, the API server calls the webhook for some updates more.
+    let conditions = webhook.get("matchConditions");
+    if conditions.is_some_and(|it| *it != unless_deleted()) {
         return refused(
             "matchConditions",
             "a ClusterServiceVersion has no such field",

@@ -15,7 +15,7 @@ use crate::commands::storage;
 use crate::commands::target::{distance, named};
 use crate::commands::unneeded::Unneeded;
 use crate::layout;
-use crate::names::{ControllerName, Group};
+use crate::names::{ControllerName, Group, Version};
 use crate::plan::Change;
 use crate::project::{Admission, CoreType, Gvk, Policies, PolicyType, Project, Resource, Webhooks};
 use crate::scaffold;
@@ -45,6 +45,7 @@ pub fn api(project: Project, args: &DeleteApiArgs, tree: &Tree) -> Result<Desire
 pub fn webhook(project: Project, args: &DeleteWebhookArgs, tree: &Tree) -> Result<Desired> {
     let resource = resource(&project, &args.of.typed)?;
     Error::all(absent(&project, &resource, args))?;
+    Error::all(still_stored(&project, &resource, args, tree))?;
     let mut webhooks = resource.webhooks();
     if args.defaulting {
         (webhooks.defaulting, webhooks.defaulting_path) = (false, None);
@@ -297,6 +298,31 @@ fn absent(project: &Project, resource: &Resource, args: &DeleteWebhookArgs) -> V
         }));
     }
     errors
+}
+
+/// An error for each spoke that would no longer be converted, and in which some of the objects may be stored.
+fn still_stored(
+    project: &Project,
+    hub: &Resource,
+    args: &DeleteWebhookArgs,
+    tree: &Tree,
+) -> Vec<DeleteError> {
+    let stored = storage::stored_versions(project, hub, tree);
+    let is_deleted = |spoke: &&Version| args.spoke.is_empty() || args.spoke.contains(spoke);
+    let spokes = hub.webhooks().spoke.into_iter().filter(|_| args.conversion);
+    let spokes =
+        spokes.filter(|spoke| is_deleted(&spoke) && stored.len() > 1 && stored.contains(spoke));
+    spokes
+        .map(|version| DeleteError::MayBeStored {
+            gvk: Gvk {
+                version: version.clone(),
+                ..hub.gvk()
+            }
+            .to_string(),
+            version,
+            migration: storage::migration_file(hub),
+        })
+        .collect()
 }
 
 /// Warnings about objects of a deleted type: the tests that apply them would fail.

@@ -23,7 +23,7 @@ use crate::commands::types::Types;
 use crate::layout;
 use crate::manifests::{self, MarkerError, Watched, code_marker, rbac, webhook};
 use crate::plan::{Change, is_generated};
-use crate::project::{Certificates, Project};
+use crate::project::{Certificates, Project, Resource};
 use crate::tree::Tree;
 use error::ManifestsError;
 use sources::Sources;
@@ -64,7 +64,8 @@ pub fn from_markers(project: &Project, tree: &Tree) -> Result<FromMarkers> {
         Err(wrong) => Err(vec![wrong]),
     });
     let is_injected = project.certificates == Certificates::CertManager;
-    let webhooks = or_errors(webhook::configurations(&markers, is_injected));
+    let own = project.apis().map(Resource::qualified_group).collect();
+    let webhooks = or_errors(webhook::configurations(&markers, is_injected, &own));
     errors.extend(grants::taken(tree, &markers, &roles));
     if errors.is_empty() {
         return Ok(FromMarkers {

@@ -2,8 +2,14 @@
 
 use serde_json::json;
 
+use crate::error::join;
 use crate::layout::GENERATED;
 use crate::yaml;
+
+/// What to type so that the API server no longer applies a version that a CRD lacks.
+pub fn forget(crd: &str, version: &str) -> String {
+    format!("sh hack/forget-version.sh {crd} {version}")
+}
 
 /// A kind whose objects may be stored in other versions than its stored version.
 pub struct Migration<'a> {
@@ -34,7 +40,7 @@ impl Migration<'_> {
         };
         let s = if self.older.len() == 1 { "" } else { "s" };
         let object = json!({
-            "apiVersion": "storagemigration.k8s.io/v1beta1",
+            "apiVersion": "storagemigration.k8s.io/v1",
             "kind": "StorageVersionMigration",
             "metadata": { "name": format!("{}-{stored}", self.crd()) },
             "spec": { "resource": { "group": self.group, "resource": self.plural } },
@@ -53,18 +59,25 @@ impl Migration<'_> {
 # If it fails, nothing is lost: the last command has not run. Fix what kubectl reports, and type the line again.
 # Afterwards, `objects.json` can be deleted.
 #
-# Where the cluster has StorageVersionMigration (Kubernetes 1.35 or newer, with its feature gate and its API
-# version enabled), this does the same:
+# A cluster of Kubernetes 1.37 or newer can migrate by itself; this does the same there:
 #
 #     kubectl replace --force -f {file} && kubectl wait --for=condition=Succeeded --timeout=10m -f {file} && {prune}
 #
-# Rely only on the success of that line: Kubernetes 1.36 prunes `status.storedVersions` after a failure, too.
+# Rely only on the success of that line: Kubernetes prunes `status.storedVersions` after a failure, too.
 #
 # When all clusters are done, remove `{older}` from `storedVersions` in PROJECT and type `kbr manifests`. Until
 # then, kbr does not let you remove the version{s}.
+#
+# Before you deploy a CRD that lacks the version{s}, and after one that does not serve {them}, type in each cluster:
+#
+{forget}
 {object}",
             manual = self.manual(),
             prune = self.prune(),
+            them = if s.is_empty() { "it" } else { "them" },
+            forget = join(&self.older, "\n", |version| {
+                format!("#     {}", forget(&self.crd(), version))
+            }),
             object = yaml::write(&object),
         )
     }

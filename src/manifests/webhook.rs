@@ -12,7 +12,7 @@ pub mod served;
 #[cfg(test)]
 mod tests;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Value, json};
 
@@ -22,13 +22,17 @@ use self::parse::Webhook;
 use super::code_marker::{CodeMarker, Location, MarkerError, MarkerKind, parse_all};
 
 /// The documents of `config/webhook/manifests.yaml`; none if there is no webhook. `is_injected` says whether
-/// cert-manager writes its CA into them.
+/// cert-manager writes its CA into them, `own` has the groups of the project's own kinds.
 pub fn configurations(
     markers: &[CodeMarker],
     is_injected: bool,
+    own: &BTreeSet<String>,
 ) -> Result<Vec<Value>, Vec<MarkerError>> {
     let mut errors = Vec::new();
     let mut webhooks = parse_all(markers, MarkerKind::Webhook, Webhook::parse, &mut errors);
+    for (_, webhook) in &mut webhooks {
+        spare_deleted(&mut webhook.document, own);
+    }
     errors.extend(shared_paths(markers));
     webhooks.sort_by(|(_, a), (_, b)| a.name.cmp(&b.name));
     let kind = MarkerKind::WebhookConfiguration;
@@ -47,6 +51,34 @@ pub fn configurations(
     match errors.is_empty() {
         true => Ok(documents),
         false => Err(errors),
+    }
+}
+
+/// The condition of webhooks that have no other: the last finalizer of an object can be removed without a manager. The
+/// specification of an object that is being deleted is still checked, because a finalizer may depend on it.
+pub fn unless_deleted() -> Value {
+    json!([{
+        "name": "unless-deleted",
+        "expression": "request.operation != 'UPDATE' || !has(oldObject.metadata.deletionTimestamp) || \
+                       object.?spec != oldObject.?spec",
+    }])
+}
+
+/// Adds that condition to a webhook for updates of own kinds: others may have more than a specification.
+fn spare_deleted(webhook: &mut Value, own: &BTreeSet<String>) {
+    let rule = &webhook["rules"][0];
+    let has = |key: &str, is_it: &dyn Fn(&str) -> bool| {
+        let mut words = rule[key]
+            .as_array()
+            .into_iter()
+            .flatten()
+            .filter_map(Value::as_str);
+        words.all(is_it)
+    };
+    let is_own = has("apiGroups", &|group| own.contains(group));
+    let has_updates = !has("operations", &|verb| !matches!(verb, "UPDATE" | "*"));
+    if is_own && has_updates && webhook.get("matchConditions").is_none() {
+        webhook["matchConditions"] = unless_deleted();
     }
 }
 

@@ -8,6 +8,7 @@
 mod support;
 
 mod crds;
+mod deployed;
 mod drawn;
 mod import;
 mod kubectl;

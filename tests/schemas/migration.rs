@@ -71,6 +71,12 @@ fn moved(cluster: &Cluster, finalizers: &[&str]) -> Project {
     let type_in = |line: &str| cluster.shell(folder, line).success();
     type_in(&format!("kubectl apply -f {CRD}"));
     type_in("kubectl wait --for=condition=Established crd/widgets.example.com");
+    let ways: [&[&str]; 3] = [
+        &["create", "-f", "-"],
+        &["apply", "-f", "-"],
+        &["apply", "--server-side", "--field-manager=helm", "-f", "-"],
+    ];
+    let mut ways = ways.into_iter();
     for (namespace, name, finalizers) in [
         ("default", "one", finalizers),
         ("default", "stuck", &[]),
@@ -83,7 +89,7 @@ fn moved(cluster: &Cluster, finalizers: &[&str]) -> Project {
             "metadata": { "name": name, "namespace": namespace, "finalizers": finalizers },
             "spec": { "size": 3 },
         });
-        let created = cluster.kubectl(&["create", "-f", "-"], &object.to_string());
+        let created = cluster.kubectl(ways.next().expect("a way"), &object.to_string());
         created.success();
     }
 
@@ -205,6 +211,10 @@ fn objects_are_migrated_manually_and_only_then_can_the_version_be_deleted() {
         refused.stderr
     );
 
+    let forget = printed(&project, "sh hack/forget-version.sh ");
+    let refused = cluster.shell(folder, &forget).failure();
+    assert!(refused.stderr.contains("serves v1"), "{}", refused.stderr);
+
     // Each object is written, although nothing in it changes.
     cluster.kubectl(&["delete", "-f", "-"], POLICY).success();
     wait_until("the policy is deleted", || may_be_written(&cluster));
@@ -223,14 +233,70 @@ fn objects_are_migrated_manually_and_only_then_can_the_version_be_deleted() {
     project.print(&[described::<v2::Widget>()]);
     project.kbr("manifests").success();
     project.kbr("manifests --check").success();
+    stop_serving(&cluster);
+    cluster.shell(folder, &forget).success();
     cluster
         .shell(folder, &format!("kubectl apply -f {CRD}"))
         .success();
+    assert_applied(&cluster);
     let read = cluster.shell(
         folder,
         "kubectl get widgets stuck -o jsonpath='{.apiVersion} {.spec}'",
     );
-    assert_eq!(read.success().stdout, "example.com/v2 {\"size\":3}");
+    let spec = "example.com/v2 {\"color\":\"blue\",\"size\":3}";
+    assert_eq!(read.success().stdout, spec);
+}
+
+/// Makes the API server no longer serve `v1`.
+fn stop_serving(cluster: &Cluster) {
+    let path = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/widgets.example.com";
+    let crd = cluster.kubectl(&["get", "--raw", path], "").success();
+    let mut crd: Value = serde_json::from_str(&crd.stdout).expect("JSON");
+    let versions = crd["spec"]["versions"].as_array_mut().expect("a list");
+    for version in versions.iter_mut().filter(|it| it["name"] == "v1") {
+        version["served"] = json!(false);
+    }
+    let replace = ["replace", "-f", "-"];
+    cluster.kubectl(&replace, &crd.to_string()).success();
+    wait_until("the version is not served", || {
+        let served = ["get", "--raw=/apis/example.com/v1/widgets"];
+        cluster.kubectl(&served, "").code() != Some(0)
+    });
+}
+
+/// What the operator and users apply works for each object, and nothing is recorded of `v1`.
+fn assert_applied(cluster: &Cluster) {
+    let list = [
+        "get",
+        "widgets",
+        "-A",
+        "-o",
+        "json",
+        "--show-managed-fields",
+    ];
+    let list = cluster.kubectl(&list, "").success().stdout;
+    assert!(!list.contains("example.com/v1\""), "{list}");
+    let list: Value = serde_json::from_str(&list).expect("JSON");
+    for object in list["items"].as_array().expect("a list") {
+        let [namespace, name] =
+            ["namespace", "name"].map(|field| object["metadata"][field].as_str().expect("a text"));
+        cluster
+            .kubectl(&SERVER_SIDE, &blue(namespace, name))
+            .success();
+    }
+}
+
+const SERVER_SIDE: [&str; 4] = ["apply", "--server-side", "-f", "-"];
+
+/// What somebody applies of an object.
+fn blue(namespace: &str, name: &str) -> String {
+    json!({
+        "apiVersion": "example.com/v2",
+        "kind": "Widget",
+        "metadata": { "name": name, "namespace": namespace },
+        "spec": { "color": "blue" },
+    })
+    .to_string()
 }
 
 #[test]
@@ -240,19 +306,24 @@ fn without_objects_the_commands_succeed() {
     let folder = project.0.path();
     let delete = "kubectl delete widgets --all --all-namespaces";
     cluster.shell(folder, delete).success();
+    let forget = printed(&project, "sh hack/forget-version.sh ");
+    stop_serving(&cluster);
+    let refused = cluster.shell(folder, &forget).failure();
+    assert!(
+        refused.stderr.contains("stored in v1"),
+        "{}",
+        refused.stderr
+    );
     cluster
         .shell(folder, &printed(&project, "kubectl get "))
         .success();
     assert_eq!(stored_versions(&cluster), json!(["v2"]));
+    cluster.shell(folder, &forget).success();
 }
 
 #[test]
 fn an_api_server_with_the_migrator_migrates_the_objects() {
-    let gate = "--feature-gates=StorageVersionMigrator=true";
-    let mut cluster = Cluster::start_with(&[
-        gate,
-        "--runtime-config=storagemigration.k8s.io/v1beta1=true",
-    ]);
+    let mut cluster = Cluster::start();
     let project = moved(&cluster, &["example.com/wait"]);
     let owned = own(&cluster);
     let created = changes(&cluster);
@@ -261,7 +332,6 @@ fn an_api_server_with_the_migrator_migrates_the_objects() {
         "kube-controller-manager",
         &[
             &kubeconfig,
-            gate,
             "--controllers=garbage-collector-controller,storage-version-migrator-controller",
             "--leader-elect=false",
             "--secure-port=0",
@@ -277,7 +347,7 @@ fn an_api_server_with_the_migrator_migrates_the_objects() {
     cluster.shell(folder, start).success();
     let failed = format!("kubectl wait --for=condition=Failed --timeout=120s -f {MIGRATION}");
     cluster.shell(folder, &failed).success();
-    // Kubernetes 1.36 prunes `storedVersions` nevertheless; for kbr that means nothing.
+    // Kubernetes prunes `storedVersions` nevertheless; for kbr that means nothing.
     let delete = "delete api --kind Widget --version v1";
     let refused = project.kbr(delete).failure();
     let still = "error: objects may still be stored in `example.com/v1 Widget`\n";
@@ -297,6 +367,16 @@ fn an_api_server_with_the_migrator_migrates_the_objects() {
     assert_eq!(uids(&cluster), owned);
     retired(&cluster, &project);
     assert_eq!(uids(&cluster), owned);
+
+    // Whoever has forgotten the version too late can still do it.
+    let refused = cluster
+        .kubectl(&SERVER_SIDE, &blue("default", "one"))
+        .failure();
+    let why = "request to convert CR to an invalid group/version";
+    assert!(refused.stderr.contains(why), "{}", refused.stderr);
+    let forget = printed(&project, "sh hack/forget-version.sh ");
+    cluster.shell(folder, &forget).success();
+    assert_applied(&cluster);
 
     // The reference of an owner that is applied again names the version that is served.
     let child = child("v2", &owned["Widget default/one"]);

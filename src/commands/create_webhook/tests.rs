@@ -279,6 +279,12 @@ fn a_version_is_retired_with_commands_alone() {
     let refused = ["delete-may-be-stored", "delete-is-spoke"];
     assert_eq!(bench.refused(delete), refused);
 
+    // The objects could no longer be read.
+    for spoke in ["", " --spoke v1alpha1"] {
+        let delete = format!("delete webhook --kind Foo --version v1 --conversion{spoke}");
+        assert_eq!(bench.refused(&delete), ["delete-may-be-stored"], "{delete}");
+    }
+
     // What `kbr manifests` does, without types.
     let remembered = crate::commands::storage::remembered(&bench.project(), &bench.tree());
     let list = "    storedVersions:\n    - v1\n    - v1alpha1\n";

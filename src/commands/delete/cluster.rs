@@ -2,6 +2,7 @@
 
 use crate::error::join;
 use crate::layout::Place;
+use crate::manifests::migration::forget;
 use crate::names::{Version, objects};
 use crate::project::{Admission, PolicyType, Project, Resource};
 
@@ -11,7 +12,10 @@ pub fn of_api(after: &Project, resource: &Resource) -> String {
     let crd = format!("{}.{}", resource.plural, resource.qualified_group());
     if after.versions_of(resource).next().is_some() {
         return format!(
-            "a cluster refuses the CRD `{crd}` without `{version}` as long as its `status.storedVersions` lists it: each `{kind}` there must be rewritten first"
+            "a cluster refuses the CRD `{crd}` without `{version}` as long as its `status.storedVersions` lists it: each \
+             `{kind}` there must be rewritten first; before you deploy that CRD, type `{}` in each cluster, or the API \
+             server fails every server-side apply of older objects",
+            forget(&crd, version.as_str())
         );
     }
     format!(
@@ -62,9 +66,13 @@ pub fn of_conversion(after: &Project, hub: &Resource, spokes: &[Version]) -> Str
         .hub(&hub.qualified_group(), hub.kind.as_str())
         .is_some();
     let kind = &hub.kind;
+    let crd = format!("{}.{}", hub.plural, hub.qualified_group());
     match is_converted {
         false => format!(
-            "without a conversion, the API server changes only the `apiVersion` of a `{kind}`: fields that another version does not have are lost"
+            "without a conversion, the API server changes only the `apiVersion` of a `{kind}`: fields that another version \
+             does not have are lost; if a cluster refuses the CRD because of `webhookClientConfig`, somebody such as \
+             cert-manager has written its `caBundle`: type `kubectl patch crd {crd} --type=json -p \
+             '[{{\"op\":\"replace\",\"path\":\"/spec/conversion\",\"value\":{{\"strategy\":\"None\"}}}}]'`, and deploy again"
         ),
         true => format!(
             "the API server requests the conversion of each version of `{kind}` that it serves, but nothing converts {}: delete that version too, or write its converter again",

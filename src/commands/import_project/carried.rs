@@ -1,6 +1,6 @@
 //! The markers of the Go code, at the controllers and the webhooks where they stood.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::commands::error::Result;
 use crate::import::go::GoProject;
@@ -136,7 +136,7 @@ impl Markers {
         };
         let (read, mut errors) = code_marker::read(place, &format!("// {text}\n"));
         if errors.is_empty()
-            && let Err(refused) = manifests::webhook::configurations(&read, false)
+            && let Err(refused) = manifests::webhook::configurations(&read, false, &BTreeSet::new())
         {
             errors.extend(refused);
         }

@@ -36,18 +36,21 @@ kubectl patch crd widgets.example.com --subresource=status --type=merge -p '{\"s
 # If it fails, nothing is lost: the last command has not run. Fix what kubectl reports, and type the line again.
 # Afterwards, `objects.json` can be deleted.
 #
-# Where the cluster has StorageVersionMigration (Kubernetes 1.35 or newer, with its feature gate and its API
-# version enabled), this does the same:
+# A cluster of Kubernetes 1.37 or newer can migrate by itself; this does the same there:
 #
 #     kubectl replace --force -f config/storage-migration/example.com_widgets.yaml && \
 kubectl wait --for=condition=Succeeded --timeout=10m -f config/storage-migration/example.com_widgets.yaml && \
 kubectl patch crd widgets.example.com --subresource=status --type=merge -p '{\"status\":{\"storedVersions\":[\"v2\"]}}'
 #
-# Rely only on the success of that line: Kubernetes 1.36 prunes `status.storedVersions` after a failure, too.
+# Rely only on the success of that line: Kubernetes prunes `status.storedVersions` after a failure, too.
 #
 # When all clusters are done, remove `v1` from `storedVersions` in PROJECT and type `kbr manifests`. Until
 # then, kbr does not let you remove the version.
-apiVersion: storagemigration.k8s.io/v1beta1
+#
+# Before you deploy a CRD that lacks the version, and after one that does not serve it, type in each cluster:
+#
+#     sh hack/forget-version.sh widgets.example.com v1
+apiVersion: storagemigration.k8s.io/v1
 kind: StorageVersionMigration
 metadata:
   name: widgets.example.com-v2
@@ -74,6 +77,9 @@ fn the_file_depends_on_scope_and_conversion() {
         "kubectl get widgets.v2.example.com -o json",
         "remove `v1`, `v1beta1` from",
         "does not let you remove the versions.\n",
+        "lacks the versions, and after one that does not serve them, type",
+        "hack/forget-version.sh widgets.example.com v1\n",
+        "hack/forget-version.sh widgets.example.com v1beta1\n",
     ] {
         assert!(text.contains(expected), "{text}");
     }

@@ -13,7 +13,7 @@ const RULE: &str = "groups=batch,resources=jobs,verbs=create,versions=v1";
 fn documents_of(source: &str) -> Result<Vec<Value>, Vec<String>> {
     let (markers, errors) = read("src/a.rs", source);
     assert_eq!(errors, [], "{source}");
-    configurations(&markers, true).map_err(|errors| {
+    configurations(&markers, true, &BTreeSet::new()).map_err(|errors| {
         let show = |error: &MarkerError| format!("{error}; {}", error.help);
         errors.iter().map(show).collect()
     })
@@ -317,10 +317,38 @@ proptest! {
     ) {
         let source = format!("// +kbr:webhook:mutating=true,{name}={value},failurePolicy=fail");
         let (markers, _) = read("src/a.rs", &source);
-        let _ = configurations(&markers, true);
+        let _ = configurations(&markers, true, &BTreeSet::new());
         let all = format!("// +kbr:webhook:mutating=true,name=a.b.c,path=/x,{RULE}")
             .replace(&format!("{name}="), &format!("{name}={value}"));
         let (markers, _) = read("src/a.rs", &all);
-        let _ = configurations(&markers, true);
+        let _ = configurations(&markers, true, &BTreeSet::new());
     }
+}
+
+/// No operator has to run for the last finalizer to be removed; what a finalizer depends on is still checked.
+#[test]
+fn updates_of_deleted_objects_are_reviewed_only_if_their_specification_changes() {
+    let own = BTreeSet::from(["batch.example.com".to_owned()]);
+    let marker = "// +kbr:webhook:mutating=true,name=a.b.c,path=/x,versions=v1,resources=jobs";
+    for (arguments, is_spared) in [
+        ("groups=batch.example.com,verbs=create;update", true),
+        ("groups=batch.example.com,verbs=*", true),
+        ("groups=batch.example.com,verbs=create;delete", false),
+        ("groups=batch,verbs=update", false),
+        ("groups=batch;batch.example.com,verbs=update", false),
+        ("groups=*,verbs=update", false),
+    ] {
+        let (markers, errors) = read("src/a.rs", &format!("{marker},{arguments}\n"));
+        assert_eq!(errors, [], "{arguments}");
+        let documents = configurations(&markers, false, &own);
+        let documents = documents.unwrap_or_else(|_| panic!("{arguments}"));
+        let conditions = documents[0]["webhooks"][0].get("matchConditions");
+        let expected = is_spared.then(unless_deleted);
+        assert_eq!(conditions, expected.as_ref(), "{arguments}");
+    }
+    let typed = "groups=batch.example.com,verbs=update,matchConditions={\"x: true\"}";
+    let (markers, _) = read("src/a.rs", &format!("{marker},{typed}\n"));
+    let documents = configurations(&markers, false, &own).unwrap_or_default();
+    let expected = json!([{"name": "x", "expression": "true"}]);
+    assert_eq!(documents[0]["webhooks"][0]["matchConditions"], expected);
 }

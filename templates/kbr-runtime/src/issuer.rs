@@ -10,6 +10,8 @@
 //!
 //! The CA is written by an update, not by server-side apply. An applied list item belongs to everyone who applied a
 //! part of it: `kubectl apply --server-side` could then no longer remove a webhook from a configuration.
+//! In a CRD, an update is too much as well: whoever applies a CRD without its conversion could not remove the CA, and
+//! what is left is no valid conversion. So the managers give up the field after they have written it.
 
 mod authority;
 
@@ -21,6 +23,7 @@ use k8s_openapi::api::admissionregistration::v1::{
 };
 use k8s_openapi::api::core::v1::Secret;
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use k8s_openapi::jiff::Timestamp;
 use kube::api::{ApiResource, DynamicObject, PostParams};
 use kube::{Api, Client};
@@ -44,6 +47,9 @@ const PERIOD: Duration = Duration::from_secs(10);
 
 /// The same while something is missing or has failed.
 const RETRY: Duration = Duration::from_secs(1);
+
+/// The kind of a CRD.
+const CRD: &str = "CustomResourceDefinition";
 
 /// The certificates in metrics.
 const SERVED: &str = "webhooks";
@@ -341,7 +347,11 @@ impl Issuer {
                 continue;
             };
             self.absent.remove(&(resource.kind.clone(), name.clone()));
-            if !set_bundle(&mut object.data, &json!(content.bundle())) {
+            let is_new = set_bundle(&mut object.data, &json!(content.bundle()));
+            // The API server records who wrote a field only when that is written.
+            let is_crd = resource.kind == CRD;
+            let is_given_up = is_crd && !is_new && give_up(&mut object.metadata);
+            if !is_new && !is_given_up {
                 continue;
             }
             let params = PostParams {
@@ -354,8 +364,10 @@ impl Issuer {
                     placed.is_complete = false;
                 }
                 Err(error) => return Err(failed("write the CA to", error)),
+                Ok(_) if is_given_up => {}
                 Ok(_) => {
                     placed.is_changed = true;
+                    placed.is_complete &= !is_crd;
                     let kind = &resource.kind;
                     tracing::info!(kind, name, "wrote the CA of webhooks");
                 }
@@ -400,6 +412,16 @@ fn set_bundle(object: &mut Value, bundle: &Value) -> bool {
         config["caBundle"] = bundle.clone();
     }
     is_changed
+}
+
+/// Removes what the managers own of an object; returns whether that changes anything.
+fn give_up(metadata: &mut ObjectMeta) -> bool {
+    let Some(entries) = &mut metadata.managed_fields else {
+        return false;
+    };
+    let count = entries.len();
+    entries.retain(|entry| entry.manager.as_deref() != Some(FIELD_MANAGER));
+    entries.len() < count
 }
 
 #[cfg(test)]

@@ -226,11 +226,15 @@ pub trait Validator: Send + Sync + 'static {
 ///   cause. The stored object does not change.
 /// - From the hub, the object is shown with the fields that it has, and carried along in the
 ///   annotation: a conversion that fails would break every list of the spoke. Its metadata can be
-///   changed through the spoke, so that it can be deleted. Any other change fails, and so does every
-///   change if the annotation has no room for the object.
+///   changed through the spoke, if the schema of the hub still allows the object. Any other change
+///   fails, and so does every change if the annotation has no room for the object.
+/// - An object that is being deleted never fails: its finalizers can be removed, and its namespace can
+///   be deleted.
 ///
-/// This applies to objects that the API server stores or has read from its storage. For other objects
-/// that it converts, such as partial objects for server-side apply, the fields are copied as they are.
+/// This applies to objects that the API server stores or has read from its storage. It also converts
+/// partial objects, for server-side apply. Required fields that such a part lacks are filled in, and what
+/// depends on them is left out of the result. If a part still cannot be converted, the fields that both
+/// versions have are copied, and the annotation carries the others.
 ///
 /// If objects are stored in a version other than the hub, for example after the stored version has
 /// changed, lists of the hub fail as long as one of these objects cannot be converted. The error names

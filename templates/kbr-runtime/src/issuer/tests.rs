@@ -134,3 +134,21 @@ fn the_ca_is_written_wherever_a_service_is_called() {
     );
     assert!(!set_bundle(&mut json!({"spec": {}}), &bundle));
 }
+
+/// Otherwise nobody could apply a CRD without its conversion.
+#[test]
+fn what_managers_have_written_is_given_up_and_nothing_else() {
+    let entries = json!([
+        {"manager": "deploy", "operation": "Apply"},
+        {"manager": FIELD_MANAGER, "operation": "Update"},
+        {"manager": "kube-apiserver", "operation": "Update", "subresource": "status"},
+    ]);
+    let metadata = json!({"name": "a", "managedFields": entries});
+    let mut metadata: ObjectMeta = serde_json::from_value(metadata).unwrap();
+    assert!(give_up(&mut metadata));
+    let left = metadata.managed_fields.iter().flatten();
+    let left: Vec<_> = left.flat_map(|it| it.manager.as_deref()).collect();
+    assert_eq!(left, ["deploy", "kube-apiserver"]);
+    assert!(!give_up(&mut metadata));
+    assert!(!give_up(&mut ObjectMeta::default()));
+}

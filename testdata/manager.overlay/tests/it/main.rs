@@ -38,6 +38,7 @@ mod support;
 mod taking_over;
 mod task_controller;
 mod tasks;
+mod versions;
 mod watches;
 mod webhooks;
 mod workers;

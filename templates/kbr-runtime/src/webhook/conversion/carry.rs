@@ -34,11 +34,17 @@
 //!
 //! For server-side apply, the API server also converts partial objects, in which required fields may be
 //! absent, and for admission webhooks it converts objects in transit. An object that it reads from
-//! storage or writes to it has a UID and, at that time, no resource version. For any other object that
-//! cannot be converted, the fields are copied as they are, in both directions.
+//! storage or writes to it has a UID and, at that time, no resource version. Any other object that
+//! cannot be converted is taken for a part: the fields that it lacks are filled in, twice, and what
+//! depends on them is left out of the result. If that fails as well, the fields that the other version
+//! has, too, are copied. The annotation carries the others.
+//!
+//! An object that cannot be shown as it is can be deleted, in each version: while it is being deleted,
+//! a conversion to the hub does not fail for it.
 
 mod annotation;
 mod object;
+mod part;
 
 use std::borrow::Cow;
 
@@ -66,6 +72,11 @@ pub(super) struct Conversion<'a> {
     pub(super) backward: Mapping<'a>,
     /// The errors of an object by the schema of the version to which it is converted.
     pub(super) errors: &'a dyn Fn(&Value) -> Errors,
+    /// Fills in what a part of an object lacks, in the version from which it is converted, with values
+    /// that depend on the number.
+    pub(super) fill: &'a dyn Fn(&mut Value, usize),
+    /// Removes what the version to which an object is converted does not declare.
+    pub(super) prune: &'a dyn Fn(&mut Value),
     /// Whether the result must be an object that can be read, whatever the input is.
     pub(super) is_read: bool,
 }
@@ -93,7 +104,7 @@ impl Conversion<'_> {
         let mut object = Object::read(text)?;
         let mut carried = object.take(self.annotation).unwrap_or_default();
         carried.remove(self.from);
-        let is_stored = object.is_whole() && !self.is_read;
+        let mut is_stored = object.is_whole() && !self.is_read;
         let differences = match carried.remove(self.to) {
             Some(Note::Fields(differences)) => differences,
             Some(Note::Whole(whole)) if !self.is_read => match self.restored(&object, whole) {
@@ -102,12 +113,20 @@ impl Conversion<'_> {
                     object.put(self.annotation, &carried);
                     return object.write(&self.api_version(self.to));
                 }
-                Err(cause) if is_stored => return Err(cause),
-                Err(_) => Vec::new(),
+                Err(cause) if is_stored && !object.is_deleting() => return Err(cause),
+                Err(_) => {
+                    is_stored = false;
+                    Vec::new()
+                }
             },
             Some(Note::Whole(_)) | None => Vec::new(),
         };
-        let (mut lost, shown) = match self.attempt(&object, &differences) {
+        let attempt = self.attempt(&object, &differences);
+        let attempt = match attempt {
+            Err(_) if !object.is_whole() => self.attempt_part(&object, &differences),
+            attempt => attempt,
+        };
+        let (mut lost, shown) = match attempt {
             Ok(converted) => converted,
             Err(failure) if is_stored => return Err(failure.cause),
             Err(failure) => return self.as_it_is(object, carried, failure),
@@ -274,7 +293,6 @@ impl Conversion<'_> {
             for fields in [fields, None] {
                 let note = Note::Whole(Whole {
                     generation: object.generation(),
-                    deleting: object.is_deleting(),
                     fields,
                 });
                 carried.insert(self.from.to_owned(), note);
@@ -293,7 +311,7 @@ impl Conversion<'_> {
     }
 
     /// Returns the fields of an object that could not be converted, and was shown as `object`, unless
-    /// `object` was changed since then.
+    /// `object` was changed since then, and is not being deleted.
     fn restored<'a>(&self, object: &Object<'a>, whole: Whole<'a>) -> Result<Fields<'a>, String> {
         let (from, to) = (self.from, self.to);
         let hint = format!(
@@ -311,6 +329,9 @@ impl Conversion<'_> {
             fields,
         };
         let api_version = self.api_version(to);
+        if object.is_deleting() {
+            return Ok(original.fields);
+        }
         let errors = (self.errors)(&original.shallow(&api_version)?);
         if !errors.pointers.is_empty() {
             return Err(format!(
@@ -318,10 +339,7 @@ impl Conversion<'_> {
                 self.annotation
             ));
         }
-        // Deletion increments the generation.
-        let deletions = i64::from(object.is_deleting() && !whole.deleting);
-        let expected = whole.generation.map(|generation| generation + deletions);
-        let is_same = object.generation() == expected && {
+        let is_same = object.generation() == whole.generation && {
             let value = original.value(&api_version);
             let shown = value.and_then(|value| self.map(self.backward, &value, from));
             let shown = shown.or_else(|_| original.shallow(&api_version))?;

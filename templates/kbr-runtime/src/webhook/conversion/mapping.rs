@@ -104,6 +104,8 @@ impl Mapping {
             forward: &from.leave,
             backward: &to.leave,
             errors: &|object| to.schema.errors(object),
+            fill: &|part, number| from.schema.fill(part, number),
+            prune: &|part| to.schema.prune(part),
             is_read: from.version == self.hub.version,
         };
         conversion.convert(text)

@@ -8,6 +8,8 @@
 //! Everything that a CRD's schema can express is checked, except `format` and CEL rules. The schema is
 //! that of `CustomResourceExt::crd`.
 
+mod part;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::OnceLock;
@@ -54,10 +56,24 @@ impl Schema {
     /// Where `object` does not match the schema.
     pub(crate) fn errors(&self, object: &Value) -> Errors {
         let mut check = Check::default();
-        check.value(self.root.get_or_init(|| Node::read(self.crd)), object);
+        check.value(self.root(), object);
         Errors {
             pointers: check.found,
         }
+    }
+
+    /// Adds the required fields that `object` lacks, with values that depend on the number.
+    pub(crate) fn fill(&self, object: &mut Value, number: usize) {
+        self.root().fill(object, number);
+    }
+
+    /// Removes the fields of `object` that the schema does not have, or has with another type.
+    pub(crate) fn prune(&self, object: &mut Value) {
+        self.root().prune(object, true);
+    }
+
+    fn root(&self) -> &Node {
+        self.root.get_or_init(|| Node::read(self.crd))
     }
 }
 
@@ -113,7 +129,10 @@ impl Check {
 #[serde(rename_all = "camelCase", default)]
 struct Node {
     r#type: Option<String>,
+    format: Option<String>,
     nullable: bool,
+    #[serde(rename = "x-kubernetes-preserve-unknown-fields")]
+    preserve_unknown_fields: bool,
     #[serde(rename = "x-kubernetes-int-or-string")]
     int_or_string: bool,
     #[serde(rename = "x-kubernetes-embedded-resource")]

@@ -28,13 +28,10 @@ pub(super) enum Note<'a> {
 
 /// An object that could not be converted, without its metadata.
 #[derive(Deserialize, Serialize)]
-#[serde(deny_unknown_fields)]
 pub(super) struct Whole<'a> {
-    /// The generation of the object and whether it was being deleted, at that time.
+    /// The generation of the object at that time.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) generation: Option<i64>,
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub(super) deleting: bool,
     /// Absent when they are too long.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) fields: Option<Fields<'a>>,

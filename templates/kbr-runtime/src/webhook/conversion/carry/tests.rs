@@ -30,6 +30,8 @@ fn convert(
         forward: &|object| Ok(forward(object)),
         backward: &|object| Ok(backward(object)),
         errors: &|_| Errors::default(),
+        fill: &|_, _| {},
+        prune: &|_| {},
         is_read: from == "hub" || from == "v1",
     };
     let converted = conversion.convert(&object.to_string()).unwrap();
@@ -477,6 +479,8 @@ fn try_convert(object: &Value, (from, to): (&str, &str)) -> Result<Value, String
             }
             errors
         },
+        fill: &|_, _| {},
+        prune: &|_| {},
         is_read: from == "v1",
     };
     let converted = conversion.convert(&object.to_string())?;
@@ -583,6 +587,36 @@ fn an_object_that_cannot_be_shown_can_be_deleted() {
     assert_eq!(try_convert(&v2, ("v2", "v1")), Ok(v1));
 }
 
+/// Whatever the annotation says: an object that nobody can convert must not keep its namespace from being deleted.
+#[test]
+fn an_object_that_is_being_deleted_is_always_converted() {
+    let deleting = |mut object: Value| {
+        object["metadata"]["generation"] = json!(4);
+        object["metadata"]["deletionTimestamp"] = json!("2026-01-01T00:00:00Z");
+        object
+    };
+    // The type cannot read it, and the schema does not allow it any more.
+    let mut invalid = bad();
+    invalid["spec"]["size"] = json!("large");
+    let v2 = try_convert(&invalid, ("v1", "v2")).unwrap();
+    let refused = try_convert(&v2, ("v2", "v1")).unwrap_err();
+    assert!(refused.contains("holds no object of v1"), "{refused}");
+    let v1 = try_convert(&deleting(v2), ("v2", "v1")).unwrap();
+    assert_eq!(v1["spec"], invalid["spec"]);
+
+    // Too long for an annotation, or changed.
+    let mut long = bad();
+    long["spec"]["text"] = json!("x".repeat(MOST));
+    let v2 = try_convert(&long, ("v1", "v2")).unwrap();
+    try_convert(&v2, ("v2", "v1")).unwrap_err();
+    let v1 = try_convert(&deleting(v2), ("v2", "v1")).unwrap();
+    assert_eq!(v1["spec"], long["spec"]);
+    let mut changed = deleting(try_convert(&bad(), ("v1", "v2")).unwrap());
+    changed["metadata"]["generation"] = json!(9);
+    let v1 = try_convert(&changed, ("v2", "v1")).unwrap();
+    assert_eq!(v1["spec"], bad()["spec"]);
+}
+
 #[test]
 fn an_object_that_is_too_deep_cannot_be_shown_and_comes_back() {
     for depth in [101, 130, 9_000] {
@@ -602,6 +636,8 @@ fn an_object_that_is_too_deep_cannot_be_shown_and_comes_back() {
                 forward: &|object| Ok(object.clone()),
                 backward: &|object| Ok(object.clone()),
                 errors: &|_| Errors::default(),
+                fill: &|_, _| {},
+                prune: &|_| {},
                 is_read: from == "v1",
             }
             .convert(text)
@@ -653,6 +689,8 @@ fn an_object_too_long_to_be_carried_is_shown_and_not_overwritten() {
             forward: &shown,
             backward: &shown,
             errors: &|_| Errors::default(),
+            fill: &|_, _| {},
+            prune: &|_| {},
             is_read: from == "v1",
         };
         let converted = conversion.convert(&object.to_string())?;
