@@ -25,8 +25,10 @@ use crate::project::Project;
 use crate::templates::CHART;
 use crate::tree::Tree;
 
-/// In the templates of the chart that are the same for every project, where the project's name belongs.
+/// In the templates of the chart that are the same for every project, where the project's name belongs, and the names of
+/// its CRDs, with commas between them.
 const PROJECT: &str = "PROJECT";
+const RESOURCES: &str = "RESOURCES";
 
 /// A chart.
 #[derive(Debug)]
@@ -46,6 +48,8 @@ pub fn files(project: &Project, tree: &Tree, mut build: Build) -> Result<Made, C
     }
     let warnings = metrics(&mut build.objects)?;
     let settings = manager::convert(&mut build.objects, name)?;
+    let crds = crds(&build.objects).map(|crd| text_of(&crd.value, "/metadata/name"));
+    let resources = crds.collect::<Vec<_>>().join(",");
     let converted = convert::templates(build.objects, name);
     let manifest: Vec<(String, String)> = converted.files.into_iter().collect();
     let size = release(&manifest);
@@ -57,7 +61,10 @@ pub fn files(project: &Project, tree: &Tree, mut build: Build) -> Result<Made, C
     }
     let values = values::all(&settings, &converted.used, &build.enabled);
     let about = about::chart(project, tree, &settings)?;
-    let of_kbr = CHART.map(|(path, text)| (path.to_owned(), text.replace(PROJECT, name)));
+    let of_kbr = CHART.map(|(path, text)| {
+        let text = text.replace(PROJECT, name).replace(RESOURCES, &resources);
+        (path.to_owned(), text)
+    });
     let made = [
         ("Chart.yaml", about),
         ("values.yaml", values::text(&values)),
@@ -72,12 +79,14 @@ pub fn files(project: &Project, tree: &Tree, mut build: Build) -> Result<Made, C
     })
 }
 
+fn crds(objects: &[Object]) -> impl Iterator<Item = &Object> {
+    let all = objects.iter();
+    all.filter(|it| it.kind() == "CustomResourceDefinition")
+}
+
 /// An object of a kind whose CRD is an object too: Helm refuses kinds that the API server does not know yet.
 fn own_kind(objects: &[Object]) -> Option<&Object> {
-    let crds = objects
-        .iter()
-        .filter(|it| it.kind() == "CustomResourceDefinition");
-    let kinds: BTreeSet<(&str, &str)> = crds
+    let kinds: BTreeSet<(&str, &str)> = crds(objects)
         .map(|crd| {
             (
                 text_of(&crd.value, "/spec/group"),

@@ -6,7 +6,7 @@ use serde_json::{Map, Value, json};
 
 use super::text::{self, INDENT};
 use super::values;
-use crate::kustomize::{Object, items};
+use crate::kustomize::{Object, items, mark};
 use crate::layout;
 use crate::manifests::json::visit;
 use crate::names::objects;
@@ -66,6 +66,7 @@ fn values_of(object: &Object) -> Vec<&'static str> {
     let own = match (object.group(), object.kind()) {
         (_, "CustomResourceDefinition") => Some(values::CRDS),
         ("cert-manager.io", _) => Some(values::CERT_MANAGER),
+        ("", "ServiceAccount") if object.name == objects::MANAGER => Some(values::ACCOUNT),
         (_, "NetworkPolicy") => Some(values::NETWORK_POLICY),
         ("monitoring.coreos.com", kind) => {
             let alerts = (kind == ALERTS).then_some(values::ALERTS);
@@ -103,7 +104,7 @@ fn converted_object(object: Object, project: &str, used: &mut BTreeSet<&'static 
         selectors(&mut value, project);
     }
     if is_alerts {
-        jobs(&mut value, project);
+        alerts(&mut value, project);
     }
     if is_webhook && is_injected {
         let clients = items(&mut value, "webhooks").filter_map(|it| it.get_mut("clientConfig"));
@@ -123,7 +124,7 @@ fn converted_object(object: Object, project: &str, used: &mut BTreeSet<&'static 
 }
 
 /// Adds the release to each selector, and to the labels that it selects.
-fn selectors(value: &mut Value, project: &str) {
+pub(super) fn selectors(value: &mut Value, project: &str) {
     visit(value, &mut |value| {
         if let Value::Object(map) = value
             && map.get(NAME_LABEL).is_some_and(|name| name == project)
@@ -134,13 +135,24 @@ fn selectors(value: &mut Value, project: &str) {
     });
 }
 
-/// Makes queries for the metrics of this project follow the name label, which the ServiceMonitor makes their job.
-fn jobs(value: &mut Value, project: &str) {
+/// Makes what alerts ask for, and say, follow the name label, which the ServiceMonitor makes the job of the metrics, and
+/// the names of roles and of the namespace.
+fn alerts(value: &mut Value, project: &str) {
     let job = |name: &str| format!("job=\"{name}\"");
-    visit(value, &mut |value| {
-        if let Value::String(text) = value {
+    visit(value, &mut |value| match value {
+        Value::String(text) => {
             *text = text.replace(&job(project), &job(text::CHART_NAME));
+            *text = text.replace(&format!("{project}-system"), mark::NAMESPACE);
+            for role in [objects::METRICS_READER, objects::LEADER_ELECTION_ROLE] {
+                *text = text.replace(&objects::deployed(project, role), &mark::name(role));
+            }
         }
+        Value::Object(map) => {
+            if let Some(job) = map.get_mut("job").filter(|job| *job == project) {
+                *job = text::CHART_NAME.into();
+            }
+        }
+        _ => {}
     });
 }
 

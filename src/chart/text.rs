@@ -20,12 +20,21 @@ const WHEN: char = '\u{e006}';
 /// The name of the chart, as in the label of its objects.
 pub const CHART_NAME: &str = "\u{e007}";
 
+/// Begins and ends the key of a value of the chart, in a text.
+const VALUE: [char; 2] = ['\u{e008}', '\u{e009}'];
+
 /// In lines of a template: the number of spaces in front of them.
 pub const INDENT: &str = "INDENT";
 
 /// A value with exactly that text.
 pub fn inline(text: &str) -> Value {
     format!("{INLINE}{text}").into()
+}
+
+/// The value of the chart with that key, as a part of a text.
+pub fn value(key: &str) -> String {
+    let [begin, end] = VALUE;
+    format!("{begin}{key}{end}")
 }
 
 /// Lines of a template: an item of a list, or a key of a map whose value is null.
@@ -96,7 +105,7 @@ impl Writer<'_> {
             _ if [NAMESPACE, CHART_NAME]
                 .into_iter()
                 .any(|it| text.contains(it))
-                || text.contains(NAME[0]) =>
+                || text.contains([NAME[0], VALUE[0]]) =>
             {
                 self.quoted(text)
             }
@@ -114,7 +123,9 @@ impl Writer<'_> {
         let chart = format!("{{{{ include \"{}.name\" $ }}}}", self.project);
         quoted = quoted.replace(CHART_NAME, &chart);
         let object = format!("{{{{ include \"{}.objectName\" (list $ \"", self.project);
-        quoted.replace(begin, &object).replace(end, "\") }}")
+        quoted = quoted.replace(begin, &object).replace(end, "\") }}");
+        let [begin, end] = VALUE;
+        quoted.replace(begin, "{{ $.Values.").replace(end, " }}")
     }
 
     /// The text with what the words stand for; `indent` spaces will be in front of each line.

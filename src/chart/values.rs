@@ -8,6 +8,7 @@ use super::manager::Settings;
 use crate::layout;
 use crate::yaml;
 
+pub const ACCOUNT: &str = "serviceAccount.enabled";
 pub const CRDS: &str = "crds.enabled";
 pub const KEEP_CRDS: &str = "crds.keep";
 pub const METRICS: &str = "metrics.enabled";
@@ -17,6 +18,18 @@ pub const ALERTS: &str = "prometheus.alerts";
 pub const GRAFANA: &str = "grafana.enabled";
 pub const CERT_MANAGER: &str = "certManager.enabled";
 pub const CA_BUNDLE: &str = "webhook.caBundle";
+
+/// The values that decide whether there are objects.
+const SWITCHES: [&str; 8] = [
+    ACCOUNT,
+    ALERTS,
+    CERT_MANAGER,
+    CRDS,
+    GRAFANA,
+    METRICS,
+    NETWORK_POLICY,
+    PROMETHEUS,
+];
 
 /// One value.
 #[derive(Debug)]
@@ -31,6 +44,7 @@ pub struct Setting {
 
 const BOOLEAN: &str = r#"{ "type": "boolean" }"#;
 const TEXT: &str = r#"{ "type": "string" }"#;
+const PORT: &str = r#"{ "type": "integer", "minimum": 1, "maximum": 65535 }"#;
 const TEXTS: &str = r#"{ "type": "array", "items": { "type": "string" } }"#;
 const PAIRS: &str = r#"{ "type": "object", "additionalProperties": { "type": "string" } }"#;
 const MAP: &str = r#"{ "type": "object" }"#;
@@ -38,7 +52,7 @@ const MAPS: &str = r#"{ "type": "array", "items": { "type": "object" } }"#;
 const NAMED: &str = r#"{ "type": "array", "items": { "type": "object", "required": ["name"] } }"#;
 
 /// Key, schema and comment of each value, in the order of `values.yaml`.
-const TABLE: [(&str, &str, &str); 23] = [
+const TABLE: [(&str, &str, &str); 39] = [
     (
         "replicas",
         r#"{ "type": "integer", "minimum": 0 }"#,
@@ -75,6 +89,16 @@ const TABLE: [(&str, &str, &str); 23] = [
         "More environment variables of the manager, such as `[{name: A, value: b}]`.",
     ),
     (
+        "extraVolumes",
+        NAMED,
+        "More volumes of the pods, such as `[{name: a, configMap: {name: b}}]`.",
+    ),
+    (
+        "extraVolumeMounts",
+        NAMED,
+        "Where the manager mounts them, such as `[{name: a, mountPath: /a}]`.",
+    ),
+    (
         "resources",
         MAP,
         "What the manager requests of a node, and its limits.",
@@ -95,9 +119,69 @@ const TABLE: [(&str, &str, &str); 23] = [
         "Which nodes and pods managers run near to, or far from.",
     ),
     (
+        "topologySpreadConstraints",
+        MAPS,
+        "How managers are spread over nodes and zones, in place of what the template has.",
+    ),
+    (
+        "priorityClassName",
+        TEXT,
+        "The class of the pods that decides who is evicted first.",
+    ),
+    (
+        "hostNetwork",
+        BOOLEAN,
+        "Whether managers use the network of their node, such as where the control plane reaches no pod.",
+    ),
+    (
+        "terminationGracePeriodSeconds",
+        r#"{ "type": "integer", "minimum": 0 }"#,
+        "How long a manager may take to stop, in seconds.",
+    ),
+    (
+        "strategy",
+        MAP,
+        "How managers are replaced, in place of what the template has.",
+    ),
+    (
+        "deployment.annotations",
+        PAIRS,
+        "More annotations of the Deployment.",
+    ),
+    (
+        "deployment.labels",
+        PAIRS,
+        "More labels of the Deployment.",
+    ),
+    (
+        "pod.annotations",
+        PAIRS,
+        "More annotations of the pods.",
+    ),
+    (
+        "pod.labels",
+        PAIRS,
+        "More labels of the pods.",
+    ),
+    (
+        "healthProbe.port",
+        PORT,
+        "The port of the pods for their probes.",
+    ),
+    (
+        ACCOUNT,
+        BOOLEAN,
+        "Whether the chart contains the ServiceAccount of the manager. Otherwise it must exist.",
+    ),
+    (
+        "serviceAccount.name",
+        TEXT,
+        "Its name. If it is empty, that of the Deployment.",
+    ),
+    (
         "serviceAccount.annotations",
         PAIRS,
-        "Annotations of the ServiceAccount of the manager, such as the role of a cloud.",
+        "Its annotations, such as the role of a cloud.",
     ),
     (
         CRDS,
@@ -113,6 +197,11 @@ const TABLE: [(&str, &str, &str); 23] = [
         METRICS,
         BOOLEAN,
         "Whether the manager serves metrics, over HTTPS, to clients whose role allows it.",
+    ),
+    (
+        "metrics.port",
+        PORT,
+        "The port of the pods and of the Service for metrics.",
     ),
     (
         PROMETHEUS,
@@ -142,6 +231,11 @@ const TABLE: [(&str, &str, &str); 23] = [
          that the Deployment mounts, and set `webhook.caBundle`.",
     ),
     (
+        "webhook.port",
+        PORT,
+        "The port of the pods for webhooks.",
+    ),
+    (
         CA_BUNDLE,
         TEXT,
         "The CA with which the API server verifies the webhooks, as PEM in base64. Leave it empty with cert-manager.",
@@ -168,35 +262,40 @@ pub fn all(
 ) -> Vec<Setting> {
     let is_there = |key: &str| match key {
         KEEP_CRDS => used.contains(CRDS),
-        CRDS | METRICS | PROMETHEUS | ALERTS | GRAFANA | NETWORK_POLICY | CERT_MANAGER
-        | CA_BUNDLE => used.contains(key),
-        _ => true,
+        _ if SWITCHES.contains(&key) || key == CA_BUNDLE => used.contains(key),
+        _ => !key.ends_with(".port") || settings.defaults.contains_key(key),
     };
-    let default = |key: &str| match key {
-        "replicas" => settings.replicas.clone(),
+    let default = |key: &str, schema: &Value| match key {
         "image.repository" => settings.repository.clone().into(),
-        "image.pullPolicy" => settings.pull_policy.clone().into(),
-        "imagePullSecrets" => settings.pull_secrets.clone(),
-        "extraArgs" | "extraEnv" => json!([]),
-        "resources" => settings.resources.clone(),
-        "nodeSelector" => settings.node_selector.clone(),
-        "tolerations" => settings.tolerations.clone(),
-        "affinity" => settings.affinity.clone(),
-        "serviceAccount.annotations" => settings.account_annotations.clone(),
         PROMETHEUS => enabled.contains(layout::PROMETHEUS).into(),
         GRAFANA => enabled.contains(layout::GRAFANA).into(),
-        CRDS | KEEP_CRDS | METRICS | ALERTS | NETWORK_POLICY | CERT_MANAGER => true.into(),
-        _ => "".into(),
+        _ if SWITCHES.contains(&key) || key == KEEP_CRDS => true.into(),
+        _ => match settings.defaults.get(key) {
+            Some(default) => default.clone(),
+            None => empty(schema),
+        },
     };
-    let settings = TABLE.into_iter().filter(|(key, ..)| is_there(key));
-    settings
-        .map(|(key, schema, comment)| Setting {
+    let all = TABLE.into_iter().filter(|(key, ..)| is_there(key));
+    all.map(|(key, schema, comment)| {
+        let schema = serde_json::from_str(schema).unwrap_or_default();
+        Setting {
             key,
             comment,
-            default: default(key),
-            schema: serde_json::from_str(schema).unwrap_or_default(),
-        })
-        .collect()
+            default: default(key, &schema),
+            schema,
+        }
+    })
+    .collect()
+}
+
+/// The value of a type that is empty.
+fn empty(schema: &Value) -> Value {
+    match schema["type"].as_str() {
+        Some("array") => json!([]),
+        Some("boolean") => json!(false),
+        Some("object") => json!({}),
+        _ => json!(""),
+    }
 }
 
 /// The keys of a setting: its group, if it has one, and its own.

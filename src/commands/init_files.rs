@@ -48,6 +48,7 @@ pub fn changes(project: &Project) -> Vec<Change> {
     let context = InitContext {
         crate_name: project.project_name.crate_name(),
         domain: project.domain.to_string(),
+        domain_pattern: project.domain.to_string().replace('.', "[.]"),
         has_repo: project.repo.is_some(),
         kubernetes: envtest::DEFAULT.to_string(),
         lease: match &project.leader_election_id {

@@ -44,6 +44,10 @@ pub const VALIDATING_CONFIGURATION: &str = "validating-webhook-configuration";
 /// The Service in front of the operator's metrics, whose name is the longest.
 pub const METRICS_SERVICE: &str = "controller-manager-metrics-service";
 
+/// The roles that the runbooks of the alerts name.
+pub const LEADER_ELECTION_ROLE: &str = "leader-election-role";
+pub const METRICS_READER: &str = "metrics-reader";
+
 /// What lets Prometheus reach the metrics, and collect them.
 pub const METRICS_POLICY: &str = "allow-metrics-traffic";
 pub const METRICS_MONITOR: &str = "controller-manager-metrics-monitor";

@@ -107,7 +107,6 @@ pub fn imported_controller(
         calls: imported.calls.clone(),
         doc: imported.doc.iter().map(line).collect(),
         function: imported.function.clone(),
-        has_markers: !imported.markers.is_empty(),
         markers: imported.markers.clone(),
         path: imported.path.clone(),
     };

@@ -7,6 +7,8 @@ use serde::Serialize;
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct InitContext {
     pub domain: String,
+    /// The domain in a regular expression.
+    pub domain_pattern: String,
     /// Whether the project is under the Apache License.
     pub license: bool,
     pub project: String,
@@ -111,7 +113,6 @@ pub struct ImportedContext {
     /// The function in Go.
     pub function: String,
     /// Whether `markers` has any.
-    pub has_markers: bool,
     /// The markers of the function in Go, without slashes.
     pub markers: Vec<String>,
     /// The file of the function in Go.
@@ -135,6 +136,8 @@ pub struct AdmissionContext {
     pub resource: ResourceContext,
     /// Whether the webhook is not called in the operator's own namespace, which may need such objects first.
     pub bounds_namespaces: bool,
+    /// Whether the webhook is not called for what the cluster needs to start: for pods with a priority class of the system.
+    pub spares_system: bool,
     /// Unique in the webhook configuration of the cluster that it becomes part of.
     pub name: String,
     pub path: String,

@@ -130,6 +130,8 @@ fn configure(deployed: &Deployed<'_>) {
     let prometheus = deployed.folder.join("config/prometheus");
     let rules = fs::read_to_string(prometheus.join("rules.yaml")).expect("the alerts");
     let (_, groups) = rules.split_once("\nspec:\n").expect("a spec");
+    let here = format!("namespace: {}\n", deployed.namespace());
+    let groups = groups.replace("namespace: system\n", &here);
     fs::write(deployed.folder.join("alerts.yaml"), groups).expect("a file");
     let kinds = prometheus.join("kube_state_metrics.yaml");
     for (name, file) in [

@@ -53,11 +53,14 @@ fn scrapes() -> &'static Path {
         let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("scrapes");
         fs::create_dir_all(&folder).expect("a folder");
         scrape(&folder);
-        let labels = json!({
-            "job": SHOWCASE, "namespace": "cronjob-system", "pod": "a", "instance": "10.0.0.1:8443",
-        });
+        let labels = |namespace: &str, pod: &str| {
+            json!({
+                "job": SHOWCASE, "namespace": namespace, "pod": pod, "instance": format!("{pod}:8443"),
+            })
+        };
         let targets = json!([
-            { "labels": labels, "files": ["first", "second"] },
+            { "labels": labels("cronjob-system", "a"), "files": ["first", "second"] },
+            { "labels": labels("other-system", "b"), "files": ["first", "second"] },
             { "labels": { "job": "apiserver" }, "files": ["apiserver"] },
         ]);
         let path = folder.join("scrapes.json");
@@ -118,39 +121,69 @@ fn scrape(folder: &Path) {
     fs::write(folder.join("first"), first).expect("a file");
 
     // Only after a failure, the API server has a metric of such failures.
-    let webhook = |name: &str| {
-        json!({
-            "name": name, "sideEffects": "None", "admissionReviewVersions": ["v1"],
-            "clientConfig": { "url": "https://127.0.0.1:1/" }, "failurePolicy": "Fail",
-            "matchConditions": [{ "name": "one", "expression": format!("object.metadata.name == '{name}'") }],
-            "rules": [{ "apiGroups": [""], "apiVersions": ["v1"], "operations": ["CREATE"], "resources": ["configmaps"] }],
-        })
-    };
-    let names = [
-        "unreachable.tutorial.kubebuilder.io",
-        "unreachable.example.com",
-    ];
-    let webhooks: Vec<Value> = names.into_iter().map(webhook).collect();
-    let configuration = json!({
-        "apiVersion": "admissionregistration.k8s.io/v1", "kind": "ValidatingWebhookConfiguration",
-        "metadata": { "name": "unreachable" }, "webhooks": webhooks,
-    });
-    project.write("target/unreachable.json", &configuration.to_string());
-    kubectl("apply -f target/unreachable.json").success();
-    for name in names {
+    for group in ["unreachable.tutorial.kubebuilder.io", "unreachable.example.com"] {
+        project.write("target/webhook.json", &unreachable_webhook(group).to_string());
+        kubectl("apply -f target/webhook.json").success();
         operator.wait_for("failing webhook", |_| {
-            let created = kubectl(&format!("create configmap {name}"));
-            kubectl(&format!("delete configmap {name} --ignore-not-found"));
+            let created = kubectl(&format!("create configmap {group}"));
+            kubectl(&format!("delete configmap {group} --ignore-not-found"));
             created
                 .stderr
                 .contains("failed calling webhook")
                 .then_some(())
+        });
+        project.write("target/crd.json", &unreachable_conversion(group).to_string());
+        kubectl("apply -f target/crd.json").success();
+        let object = json!({
+            "apiVersion": format!("{group}/v2"), "kind": "Thing",
+            "metadata": { "name": "thing", "namespace": "default" },
+        });
+        project.write("target/thing.json", &object.to_string());
+        operator.wait_for("failing conversion", |_| {
+            let created = kubectl("create -f target/thing.json");
+            created.stderr.contains("conversion webhook").then_some(())
         });
     }
     let of_server = kubectl("get --raw /metrics").success().stdout;
     fs::write(folder.join("apiserver"), of_server).expect("a file");
     fs::write(folder.join("second"), get(port).expect("metrics")).expect("a file");
     operator.terminate();
+}
+
+/// A webhook that nobody serves, for one ConfigMap.
+fn unreachable_webhook(name: &str) -> Value {
+    let webhook = json!({
+        "name": name, "sideEffects": "None", "admissionReviewVersions": ["v1"],
+        "clientConfig": { "url": "https://127.0.0.1:1/" }, "failurePolicy": "Fail",
+        "matchConditions": [{ "name": "one", "expression": format!("object.metadata.name == '{name}'") }],
+        "rules": [{ "apiGroups": [""], "apiVersions": ["v1"], "operations": ["CREATE"], "resources": ["configmaps"] }],
+    });
+    json!({
+        "apiVersion": "admissionregistration.k8s.io/v1", "kind": "ValidatingWebhookConfiguration",
+        "metadata": { "name": name }, "webhooks": [webhook],
+    })
+}
+
+/// A kind whose conversion nobody serves.
+fn unreachable_conversion(group: &str) -> Value {
+    let version = |name: &str| {
+        json!({
+            "name": name, "served": true, "storage": name == "v1",
+            "schema": { "openAPIV3Schema": { "type": "object" } },
+        })
+    };
+    let webhook = json!({
+        "clientConfig": { "url": "https://127.0.0.1:1/" }, "conversionReviewVersions": ["v1"],
+    });
+    json!({
+        "apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
+        "metadata": { "name": format!("things.{group}") },
+        "spec": {
+            "group": group, "scope": "Namespaced", "versions": [version("v1"), version("v2")],
+            "names": { "kind": "Thing", "plural": "things", "singular": "thing", "listKind": "ThingList" },
+            "conversion": { "strategy": "Webhook", "webhook": webhook },
+        },
+    })
 }
 
 /// The metrics that are served on a port.
@@ -163,16 +196,28 @@ fn get(port: u16) -> Option<String> {
     head.contains(" 200 ").then(|| body.to_owned())
 }
 
+/// Two operators of one project are in this Prometheus, each with its rules.
 #[test]
 fn each_alert_fires_when_it_must_and_only_then() {
     let cases = Path::new(REPOSITORY).join(TOOL).join("alerts.yaml");
-    let rules = "config/prometheus/rules.yaml";
-    run(
-        "alerts",
-        scrapes(),
-        &[rules, cases.to_str().expect("a path")],
-    )
-    .success();
+    let config = Path::new(REPOSITORY)
+        .join("testdata")
+        .join(SHOWCASE)
+        .join("config");
+    let rules = fs::read_to_string(config.join("prometheus/rules.yaml")).expect("the alerts");
+    let folder = Sandbox::new();
+    let mut paths = Vec::new();
+    for namespace in ["cronjob-system", "other-system"] {
+        let deployed = rules.replace("namespace: system\n", &format!("namespace: {namespace}\n"));
+        folder.write(namespace, &deployed);
+        paths.push(folder.path().join(namespace));
+    }
+    paths.push(cases);
+    let paths: Vec<&str> = paths
+        .iter()
+        .map(|path| path.to_str().expect("a path"))
+        .collect();
+    run("alerts", scrapes(), &paths).success();
 }
 
 #[test]

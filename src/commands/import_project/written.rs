@@ -20,9 +20,11 @@ impl Markers {
         let markers = self.of_webhooks.get(&key)?.iter();
         let markers = markers.map(|(marker, place)| format!("// In Go: {place}.\n// {marker}\n"));
         let markers: String = markers.collect();
-        let lines = text.lines().map(|line| match line {
-            line if line.starts_with("// +kbr:webhook:") => markers.clone(),
-            line => format!("{line}\n"),
+        // What the scaffold says above its marker is about that marker.
+        let lines = text.lines().filter(|line| !line.starts_with("// ") || is_marker(line));
+        let lines = lines.map(|line| match is_marker(line) {
+            true => markers.clone(),
+            false => format!("{line}\n"),
         });
         Some(lines.collect())
     }
@@ -63,6 +65,10 @@ impl Markers {
             path: reconciler.file.path.to_owned(),
         }
     }
+}
+
+fn is_marker(line: &str) -> bool {
+    line.starts_with("// +kbr:webhook:")
 }
 
 /// A line of a comment in Go as one in Rust: nothing that rustc refuses, that rustfmt changes, or that kbr takes for a

@@ -39,6 +39,11 @@ name then keeps it different from all others. The arguments are a list: the root
 {{- printf "%s:%s" .Values.image.repository (.Values.image.tag | default .Chart.AppVersion) -}}
 {{- end }}
 
+{{/* The ServiceAccount of the manager. */}}
+{{- define "PROJECT.serviceAccountName" -}}
+{{- .Values.serviceAccount.name | default (include "PROJECT.objectName" (list . "controller-manager")) -}}
+{{- end }}
+
 {{/* The labels by which the pods of this release are selected. */}}
 {{- define "PROJECT.selectorLabels" -}}
 app.kubernetes.io/name: {{ include "PROJECT.name" . | quote }}

@@ -150,6 +150,8 @@ mod serving;
 mod suite;
 mod test_target;
 mod thread;
+#[cfg(feature = "manager")]
+mod unreadable;
 #[cfg(feature = "conversion")]
 mod values;
 mod webhooks;

@@ -36,7 +36,7 @@ use super::serving::Serving;
 use super::{OPERATOR_LOG, TestEnv, TestEnvError, client, thread};
 
 /// Its user agent, which tells its requests from others in the manager's name.
-const NAME: &str = "operator";
+pub(super) const NAME: &str = "operator";
 
 /// A running manager. Dropping this leaves the manager running until the environment is dropped.
 #[derive(Debug)]
@@ -219,7 +219,7 @@ async fn watch(
 }
 
 /// Runs a manager, and calls `warned` with each warning about one of its writes.
-async fn manage(
+pub(super) async fn manage(
     (register, warned): (impl FnOnce(&mut Manager), impl Fn(&str) + Send + 'static),
     (flags, config): (Flags, Config),
     stop: CancellationToken,

@@ -67,6 +67,20 @@ fn cases() -> Vec<Case> {
             json!({ "name": "A", "value": "b" }),
         ),
         (
+            "extraVolumes",
+            "extraVolumes[0].name=a,extraVolumes[0].emptyDir.medium=Memory",
+            DEPLOYMENT,
+            pod("volumes/1"),
+            json!({ "name": "a", "emptyDir": { "medium": "Memory" } }),
+        ),
+        (
+            "extraVolumeMounts",
+            "extraVolumeMounts[0].name=a,extraVolumeMounts[0].mountPath=/a",
+            DEPLOYMENT,
+            container("volumeMounts/1"),
+            json!({ "name": "a", "mountPath": "/a" }),
+        ),
+        (
             "resources",
             "resources.limits.memory=1Gi",
             DEPLOYMENT,
@@ -93,6 +107,76 @@ fn cases() -> Vec<Case> {
             DEPLOYMENT,
             pod("affinity"),
             json!({ "podAffinity": { "a": "b" } }),
+        ),
+        (
+            "topologySpreadConstraints",
+            "topologySpreadConstraints[0].maxSkew=2",
+            DEPLOYMENT,
+            pod("topologySpreadConstraints"),
+            json!([{ "maxSkew": 2 }]),
+        ),
+        (
+            "priorityClassName",
+            "priorityClassName=high",
+            DEPLOYMENT,
+            pod("priorityClassName"),
+            json!("high"),
+        ),
+        (
+            "hostNetwork",
+            "hostNetwork=true",
+            DEPLOYMENT,
+            pod("hostNetwork"),
+            json!(true),
+        ),
+        (
+            "terminationGracePeriodSeconds",
+            "terminationGracePeriodSeconds=90",
+            DEPLOYMENT,
+            pod("terminationGracePeriodSeconds"),
+            json!(90),
+        ),
+        (
+            "strategy",
+            "strategy.type=Recreate",
+            DEPLOYMENT,
+            "/spec/strategy".to_owned(),
+            json!({ "type": "Recreate" }),
+        ),
+        (
+            "deployment.annotations",
+            "deployment.annotations.a/b=c",
+            DEPLOYMENT,
+            "/metadata/annotations".to_owned(),
+            json!({ "a/b": "c" }),
+        ),
+        (
+            "deployment.labels",
+            "deployment.labels.a=b",
+            DEPLOYMENT,
+            "/metadata/labels/a".to_owned(),
+            json!("b"),
+        ),
+        (
+            "pod.annotations",
+            "pod.annotations.a=b",
+            DEPLOYMENT,
+            "/spec/template/metadata/annotations/a".to_owned(),
+            json!("b"),
+        ),
+        (
+            "pod.labels",
+            "pod.labels.a=b",
+            DEPLOYMENT,
+            "/spec/template/metadata/labels/a".to_owned(),
+            json!("b"),
+        ),
+        (
+            "serviceAccount.name",
+            "serviceAccount.name=own",
+            DEPLOYMENT,
+            pod("serviceAccountName"),
+            json!("own"),
         ),
         (
             "serviceAccount.annotations",
@@ -143,7 +227,12 @@ fn names(objects: &[Value]) -> BTreeSet<String> {
 }
 
 /// A value that decides whether there are objects, how to change it, and the objects that are not there in one of both.
-const SWITCHES: [(&str, &str, &[&str]); 6] = [
+const SWITCHES: [(&str, &str, &[&str]); 7] = [
+    (
+        "serviceAccount.enabled",
+        "false",
+        &["ServiceAccount controller-manager"],
+    ),
     (
         "crds.enabled",
         "false",
@@ -200,6 +289,41 @@ fn switches_decide_which_objects_there_are() {
     }
 }
 
+/// The values of ports, with their defaults.
+const PORTS: [(&str, &str); 3] = [
+    ("healthProbe.port", "8081"),
+    ("metrics.port", "8443"),
+    ("webhook.port", "9443"),
+];
+
+#[test]
+fn a_port_changes_wherever_it_is() {
+    let chart = Chart::of("multiversion");
+    let default = json!(chart.default(&[])).to_string();
+    for (key, old) in PORTS {
+        let changed = json!(chart.default(&["--set", &format!("{key}=7000")])).to_string();
+        assert!(!changed.contains(old), "{key}");
+        assert_eq!(
+            changed.matches("7000").count(),
+            default.matches(old).count(),
+            "{key}"
+        );
+    }
+}
+
+#[test]
+fn another_service_account_has_the_roles() {
+    let chart = Chart::of("multiversion");
+    let objects = chart.default(&["--set", "serviceAccount.name=own"]);
+    let subjects = objects.iter().filter_map(|it| it["subjects"].as_array());
+    let names: Vec<&str> = subjects
+        .flatten()
+        .filter_map(|subject| subject["name"].as_str())
+        .collect();
+    assert!(!names.is_empty() && names.iter().all(|name| *name == "own"));
+    assert!(find(&objects, "ServiceAccount", "own").is_some());
+}
+
 #[test]
 fn without_metrics_the_manager_serves_none() {
     let chart = Chart::of("multiversion");
@@ -250,6 +374,22 @@ fn alerts_can_be_left_out_and_follow_the_name_of_the_chart() {
         renamed.matches(&job("b")).count()
     );
     assert!(!renamed.contains(&job("multiversion")), "{renamed}");
+    // The series of the operator that is deployed has whole labels.
+    let labels = r#""labels":{"job":"b","namespace":"multiversion-system"}"#;
+    assert!(renamed.contains(labels), "{renamed}");
+    let values = "prometheus.enabled=true,fullnameOverride=own";
+    let objects = chart.rendered("multiversion", "elsewhere", &["--set", values]);
+    let own = find(&objects, "PrometheusRule", "own-controller-manager-alerts");
+    let own = own.expect("alerts")["spec"].to_string();
+    for text in [
+        "`own-metrics-reader`",
+        "`own-leader-election-role`",
+        r#""namespace":"elsewhere""#,
+        "-n elsewhere logs",
+    ] {
+        assert!(own.contains(text), "{text}: {own}");
+    }
+    assert!(!own.contains("multiversion-"), "{own}");
 }
 
 #[test]
@@ -316,6 +456,7 @@ fn every_value_has_a_comment_a_type_and_a_test() {
     let tested = cases().into_iter().map(|case| case.0);
     let tested = tested
         .chain(SWITCHES.map(|switch| switch.0))
+        .chain(PORTS.map(|port| port.0))
         .chain(OF_NAMES)
         .chain(["crds.keep", "prometheus.alerts"]);
     assert_eq!(keys, tested.map(str::to_owned).collect());
@@ -328,4 +469,34 @@ fn every_value_has_a_comment_a_type_and_a_test() {
             .unwrap_or_else(|| panic!("no {pointer}"));
         assert!(schema["description"].is_string());
     }
+}
+
+#[test]
+fn the_notes_delete_objects_before_the_managers_and_crds_last() {
+    let chart = Chart::of("multiversion");
+    // Without a cluster, Helm shows only objects.
+    let notes = chart.project.read("dist/chart/templates/NOTES.txt");
+    let object = format!(
+        "{{{{ define \"notes\" }}}}{notes}{{{{ end }}}}\napiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: notes\ndata:\n  \
+         text: {{{{ include \"notes\" . | quote }}}}\n"
+    );
+    chart.project.write("dist/chart/templates/notes.yaml", &object);
+    let notes = |values: &str| {
+        let objects = chart.default(&["--set", values]);
+        let notes = find(&objects, "ConfigMap", "notes").expect("the notes");
+        let notes = notes["data"]["text"].as_str().expect("a text");
+        let commands = notes.lines().filter_map(|line| line.strip_prefix("  "));
+        commands.map(str::to_owned).collect::<Vec<_>>()
+    };
+    let wait = "kubectl --namespace multiversion-system rollout status deployment/multiversion-controller-manager";
+    let all = [
+        wait,
+        "kubectl delete cronjobs.batch.tutorial.kubebuilder.io --all --all-namespaces --timeout=120s",
+        "helm uninstall multiversion --namespace multiversion-system",
+        "kubectl delete crd --selector app.kubernetes.io/name=multiversion,app.kubernetes.io/instance=multiversion --timeout=120s",
+    ];
+    assert_eq!(notes("crds.keep=true"), all);
+    assert_eq!(notes("crds.keep=false"), all[..3]);
+    // The objects are those of another release too.
+    assert_eq!(notes("crds.enabled=false"), all[..1]);
 }

@@ -4,8 +4,11 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"maps"
+	"math"
 	"os"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -13,6 +16,7 @@ import (
 	"github.com/prometheus/common/model"
 	"github.com/prometheus/prometheus/model/labels"
 	"github.com/prometheus/prometheus/model/rulefmt"
+	"github.com/prometheus/prometheus/model/value"
 	"github.com/prometheus/prometheus/promql/parser"
 	"go.yaml.in/yaml/v3"
 )
@@ -23,11 +27,25 @@ type cases struct {
 	Fires, Quiet [][]string
 }
 
-// Fails if an alert does not behave as its cases say, or has none.
-func alerts(all []series, rules, path string) error {
-	groups, err := parsed(rules)
-	if err != nil {
-		return fmt.Errorf("%s: %w", rules, err)
+// Fails if an alert does not behave as its cases say, or has none. Each of several operators in one Prometheus has its
+// rules, with the same alerts.
+func alerts(all []series, operators []string, path string) error {
+	var rules, records []rulefmt.Rule
+	for number, operator := range operators {
+		groups, err := parsed(operator)
+		if err != nil {
+			return fmt.Errorf("%s: %w", operator, err)
+		}
+		for _, group := range groups.Groups {
+			for _, rule := range group.Rules {
+				switch {
+				case rule.Record != "":
+					records = append(records, rule)
+				case number == 0:
+					rules = append(rules, rule)
+				}
+			}
+		}
 	}
 	text, err := os.ReadFile(path)
 	if err != nil {
@@ -40,25 +58,23 @@ func alerts(all []series, rules, path string) error {
 		return fmt.Errorf("%s: %w", path, err)
 	}
 	var problems []error
-	for _, group := range groups.Groups {
-		for _, rule := range group.Rules {
-			found := of[rule.Alert]
-			delete(of, rule.Alert)
-			if len(found.Fires) == 0 || len(found.Quiet) == 0 {
-				problems = append(problems, fmt.Errorf("%s: no case in which it fires, or none in which it does not", rule.Alert))
+	for _, rule := range rules {
+		found := of[rule.Alert]
+		delete(of, rule.Alert)
+		if len(found.Fires) == 0 || len(found.Quiet) == 0 {
+			problems = append(problems, fmt.Errorf("%s: no case in which it fires, or none in which it does not", rule.Alert))
+		}
+		for _, annotation := range []string{"summary", "description", "runbook"} {
+			if rule.Annotations[annotation] == "" {
+				problems = append(problems, fmt.Errorf("%s: no %s", rule.Alert, annotation))
 			}
-			for _, annotation := range []string{"summary", "description", "runbook"} {
-				if rule.Annotations[annotation] == "" {
-					problems = append(problems, fmt.Errorf("%s: no %s", rule.Alert, annotation))
-				}
-			}
-			// Without a change, the scrape of an operator in which nothing is wrong.
-			for _, one := range append(found.Quiet, nil) {
-				problems = append(problems, check(all, rule, one, false))
-			}
-			for _, one := range found.Fires {
-				problems = append(problems, check(all, rule, one, true))
-			}
+		}
+		// Without a change, the scrape of an operator in which nothing is wrong.
+		for _, one := range append(found.Quiet, nil) {
+			problems = append(problems, check(all, records, rule, one, false))
+		}
+		for _, one := range found.Fires {
+			problems = append(problems, check(all, records, rule, one, true))
 		}
 	}
 	for name := range of {
@@ -87,55 +103,88 @@ func parsed(path string) (*rulefmt.RuleGroups, error) {
 	return groups, errors.Join(problems...)
 }
 
-func check(all []series, rule rulefmt.Rule, lines []string, fires bool) error {
-	changed, err := with(all, lines)
+// Checks for which namespaces the alert fires: those of the series that the lines change, or none.
+func check(all []series, records []rulefmt.Rule, rule rulefmt.Rule, lines []string, fires bool) error {
+	changed, namespaces, err := with(all, lines)
 	if err != nil {
 		return fmt.Errorf("%s: %w", rule.Alert, err)
+	}
+	for _, record := range records {
+		if changed, err = recorded(changed, record); err != nil {
+			return err
+		}
 	}
 	when, err := firing(changed, rule)
 	if err != nil {
 		return fmt.Errorf("%s: %w", rule.Alert, err)
 	}
-	switch {
-	case fires && when < 0:
-		return fmt.Errorf("%s does not fire: %s", rule.Alert, lines)
-	case !fires && when >= 0:
-		return fmt.Errorf("%s fires after %d minutes: %s", rule.Alert, when, lines)
-	case fires:
-		fmt.Printf("%s fires after %d minutes\n", rule.Alert, when)
+	if !fires {
+		namespaces = nil
+	}
+	if fired := slices.Sorted(maps.Keys(when)); !slices.Equal(fired, namespaces) {
+		return fmt.Errorf("%s fires for the namespaces %q and not for %q: %s", rule.Alert, fired, namespaces, lines)
+	}
+	for namespace, minutes := range when {
+		fmt.Printf("%s fires after %d minutes: %s\n", rule.Alert, minutes, namespace)
 	}
 	return nil
 }
 
-// After how many minutes the rule first fires; negative if it does not.
-func firing(all []series, rule rulefmt.Rule) (int, error) {
-	since := map[string]int{}
+// Adds the series of a recording rule.
+func recorded(all []series, rule rulefmt.Rule) ([]series, error) {
+	record := series{}
 	for step := 0; !at(step).After(end(all)); step++ {
 		result, err := ask(all, rule.Expr, at(step))
 		if err != nil {
-			return 0, err
+			return nil, err
+		}
+		if len(result) != 1 {
+			return nil, fmt.Errorf("%s: %d series", rule.Record, len(result))
+		}
+		builder := labels.NewBuilder(result[0].Metric).Set("__name__", rule.Record)
+		for name, text := range rule.Labels {
+			builder.Set(name, text)
+		}
+		record.labels = builder.Labels()
+		record.values = append(record.values, result[0].F)
+	}
+	return append(all, record), nil
+}
+
+// For each namespace of which the rule fires, after how many minutes it first does.
+func firing(all []series, rule rulefmt.Rule) (map[string]int, error) {
+	when, since := map[string]int{}, map[string]int{}
+	for step := 0; !at(step).After(end(all)); step++ {
+		result, err := ask(all, rule.Expr, at(step))
+		if err != nil {
+			return nil, err
 		}
 		still := map[string]int{}
 		for _, sample := range result {
+			namespace := sample.Metric.Get("namespace")
+			if namespace != "" && sample.Metric.Get("job") == "" {
+				return nil, fmt.Errorf("an alert without a job: %s", sample.Metric)
+			}
 			key := sample.Metric.String()
 			still[key] = step
 			if first, was := since[key]; was {
 				still[key] = first
 			}
-			if time.Duration(step-still[key])*interval >= time.Duration(rule.For) {
-				return step, nil
+			if _, fires := when[namespace]; !fires && time.Duration(step-still[key])*interval >= time.Duration(rule.For) {
+				when[namespace] = step
 			}
 		}
 		since = still
 	}
-	return -1, nil
+	return when, nil
 }
 
 var days = regexp.MustCompile(`in\((\d+)d\)`)
 
-// The last value of each series for an hour or as long as the changes take, with the changes.
-func with(all []series, lines []string) ([]series, error) {
-	steps := 60
+// The last value of each series for an hour or as long as the changes take, with the changes; and the namespaces of the
+// series that they change.
+func with(all []series, lines []string) ([]series, []string, error) {
+	steps, namespaces := 60, map[string]bool{}
 	values := map[int][]parser.SequenceValue{}
 	for _, line := range lines {
 		// The time in a number of days.
@@ -145,7 +194,7 @@ func with(all []series, lines []string) ([]series, error) {
 		})
 		wanted, described, err := parser.ParseSeriesDesc(strings.TrimSpace(line))
 		if err != nil {
-			return nil, fmt.Errorf("%s: %w", line, err)
+			return nil, nil, fmt.Errorf("%s: %w", line, err)
 		}
 		steps = max(steps, len(described))
 		any := false
@@ -156,10 +205,11 @@ func with(all []series, lines []string) ([]series, error) {
 			})
 			if fits {
 				values[index], any = described, true
+				namespaces[one.labels.Get("namespace")] = true
 			}
 		}
 		if !any {
-			return nil, fmt.Errorf("%s: the scrape has no such series", wanted)
+			return nil, nil, fmt.Errorf("%s: the scrape has no such series", wanted)
 		}
 	}
 	var changed []series
@@ -169,10 +219,13 @@ func with(all []series, lines []string) ([]series, error) {
 		for step := range steps {
 			if described := values[index]; step < len(described) {
 				last = described[step].Value
+				if described[step].Omitted {
+					last = math.Float64frombits(value.StaleNaN)
+				}
 			}
 			now.values = append(now.values, last)
 		}
 		changed = append(changed, now)
 	}
-	return changed, nil
+	return changed, slices.Sorted(maps.Keys(namespaces)), nil
 }

@@ -2,7 +2,7 @@
 //
 //	dashboards queries SCRAPES QUERIES
 //	dashboards panels SCRAPES DASHBOARD...
-//	dashboards alerts SCRAPES RULES CASES
+//	dashboards alerts SCRAPES RULES... CASES
 //
 // SCRAPES is a JSON file: a list of targets, each with `files`, scrapes of it in their order, and with the
 // `labels` that a Prometheus in the cluster would add.
@@ -33,8 +33,9 @@ func run(args []string) error {
 		return queries(series, files[0])
 	case args[0] == "panels":
 		return panels(series, files)
-	case args[0] == "alerts" && len(files) == 2:
-		return alerts(series, files[0], files[1])
+	case args[0] == "alerts" && len(files) > 1:
+		last := len(files) - 1
+		return alerts(series, files[:last], files[last])
 	}
 	return fmt.Errorf("usage: dashboards queries|panels|alerts SCRAPES FILE...")
 }

@@ -61,16 +61,21 @@ async fn reconcile(foo: Handle<Object>) -> Result<Action, Error> {
         // Kubernetes deletes what the object controls.
         return Ok(Action::await_change());
     }
-    let outcome = match foo.apply(&deployment::of(&foo)).await {
+    let applied = foo.apply(&deployment::of(&foo)).await;
+    let (outcome, refused) = match applied {
         Ok(applied) => {
             let problem = Problem::of_deployment(&applied, &foo.pods()?);
             // A Deployment under another name is one that the spec named before.
             foo.prune(&[applied]).await?;
-            Outcome::Synced(problem)
+            (Outcome::Synced(problem), None)
         }
         // No retry is needed: the Foo is reconciled when that Deployment is deleted.
-        Err(OwnedError::NameTaken { .. }) => Outcome::NameTaken,
-        Err(error) => return Err(error.into()),
+        Err(OwnedError::NameTaken { .. }) => (Outcome::NameTaken, None),
+        Err(error) => match status::refusal(&error) {
+            // Nothing tells when a quota has room again: the Foo is retried.
+            Some(why) => (Outcome::Refused(why), Some(error)),
+            None => return Err(error.into()),
+        },
     };
     tracing::debug!(?outcome, "decided");
     let status = status::of(&foo, &foo.owned()?, outcome, foo.now());
@@ -84,5 +89,5 @@ async fn reconcile(foo: Handle<Object>) -> Result<Action, Error> {
             foo.event(EventType::Warning, reason, note);
         }
     }
-    Ok(Action::await_change())
+    refused.map_or_else(|| Ok(Action::await_change()), |error| Err(error.into()))
 }

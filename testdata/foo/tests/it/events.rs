@@ -143,17 +143,43 @@ async fn pods_that_do_not_run_are_a_warning() {
     assert_eq!(world.events("sample", "Synced").await.len(), 1);
 }
 
-#[tokio::test]
-async fn pods_that_a_quota_does_not_allow_are_a_warning() {
-    let world = World::new(kubernetes()).await;
+/// Creates a quota that allows none of a resource.
+async fn forbid(world: &World, resource: &str) -> Api<ResourceQuota> {
     let quotas = Api::<ResourceQuota>::namespaced(world.env.admin(), &world.namespace);
-    let none = json!({ "metadata": { "name": "none" }, "spec": { "hard": { "pods": "0" } } });
+    let hard = json!({ resource: "0" });
+    let none = json!({ "metadata": { "name": "none" }, "spec": { "hard": hard } });
     let none = serde_json::from_value(none).unwrap();
     quotas.create(&PostParams::default(), &none).await.unwrap();
     // The controller of quotas would do this, but does not run here.
-    let used = json!({ "status": { "hard": { "pods": "0" }, "used": { "pods": "0" } } });
+    let used = json!({ "status": { "hard": hard, "used": hard } });
     let (params, used) = (PatchParams::default(), Patch::Merge(used));
     quotas.patch_status("none", &params, &used).await.unwrap();
+    quotas
+}
+
+#[tokio::test]
+async fn a_deployment_that_the_api_server_refuses_is_a_warning_and_is_retried() {
+    let world = World::new(env()).await;
+    let quotas = forbid(&world, "count/deployments.apps").await;
+    let spec = json!({ "deploymentName": "web" });
+    world.create("sample", spec).await;
+
+    world.wait_for("sample", "Refused").await;
+    wait_for_problem(&world, "Refused", "exceeded quota: none").await;
+    let warnings = world.events("sample", "Refused").await;
+    assert_eq!(warnings.len(), 1);
+    assert!(type_and_note(&warnings[0]).1.contains("exceeded quota"));
+
+    let params = DeleteParams::default();
+    quotas.delete("none", &params).await.unwrap();
+    world.wait_for("sample", "Synced").await;
+    wait_for_problem(&world, "AsWanted", "").await;
+}
+
+#[tokio::test]
+async fn pods_that_a_quota_does_not_allow_are_a_warning() {
+    let world = World::new(kubernetes()).await;
+    forbid(&world, "pods").await;
 
     let spec = json!({ "deploymentName": "web", "replicas": 1 });
     world.create("sample", spec).await;

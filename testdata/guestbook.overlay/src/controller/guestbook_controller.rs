@@ -75,7 +75,7 @@ async fn reconcile(object: Handle<Object>, pods: Cache<Pod>) -> Result<Action, E
         // Kubernetes deletes what the object controls.
         return Ok(Action::await_change());
     }
-    let outcome = apply(&object).await?;
+    let (outcome, refused) = apply(&object).await?;
     let status = status::of(&object, &outcome, &pods::of(&object, &pods), object.now());
     if object.apply_status(&status).await.map_err(Error::Status)?
         && let Some(problem) = status::new_problem(&object, &status)
@@ -83,12 +83,12 @@ async fn reconcile(object: Handle<Object>, pods: Cache<Pod>) -> Result<Action, E
         let (reason, note) = (&problem.reason, &problem.message);
         object.event(EventType::Warning, reason, note);
     }
-    // No retry is needed: there is a watch for everything that may be missing.
-    Ok(Action::await_change())
+    // There is a watch for everything that may be missing. Nothing tells when a quota has room again: that is retried.
+    refused.map_or_else(|| Ok(Action::await_change()), |error| Err(error.into()))
 }
 
-/// Applies the Deployment, if the ConfigMap that its pods need to start exists.
-async fn apply(object: &Handle<Object>) -> Result<Outcome, Error> {
+/// Applies the Deployment, if the ConfigMap that its pods need to start exists. Also returns the error if it was refused.
+async fn apply(object: &Handle<Object>) -> Result<(Outcome, Option<OwnedError>), Error> {
     let name = &object.spec.config_map_name;
     let config_map = object.api::<ConfigMap>().get_opt(name).await;
     let config_map = config_map.map_err(|reason| Error::ConfigMap {
@@ -96,12 +96,15 @@ async fn apply(object: &Handle<Object>) -> Result<Outcome, Error> {
         reason,
     })?;
     let Some(config_map) = config_map else {
-        return Ok(Outcome::ConfigMapMissing);
+        return Ok((Outcome::ConfigMapMissing, None));
     };
     match object.apply(&deployment::of(object, &config_map)).await {
-        Ok(applied) => Ok(Outcome::Applied(applied.object)),
+        Ok(applied) => Ok((Outcome::Applied(applied.object), None)),
         // The object is reconciled when the name becomes free.
-        Err(OwnedError::NameTaken { .. }) => Ok(Outcome::NameTaken),
-        Err(error) => Err(error.into()),
+        Err(OwnedError::NameTaken { .. }) => Ok((Outcome::NameTaken, None)),
+        Err(error) => match status::refusal(&error) {
+            Some(why) => Ok((Outcome::Refused(why), Some(error))),
+            None => Err(error.into()),
+        },
     }
 }

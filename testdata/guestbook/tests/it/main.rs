@@ -16,6 +16,7 @@ mod manifests;
 mod ownership;
 mod pods;
 mod readme;
+mod refusals;
 mod requests;
 mod samples;
 mod schema;

@@ -87,6 +87,7 @@ fn add_others(manager: &mut Manager) {
 
 // +kbr:rbac:groups=probe.example.com,resources=tasks,verbs=list;watch
 // +kbr:rbac:groups=probe.example.com,resources=tasks/status,verbs=patch
+// +kbr:rbac:groups=events.k8s.io,resources=events,verbs=create;patch
 
 /// Moves the cluster toward the spec of `object`; runs again after every change to the object.
 async fn reconcile(object: Handle<Object>) -> Result<Action, Error> {

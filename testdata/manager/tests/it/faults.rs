@@ -8,8 +8,9 @@ use std::net::TcpListener;
 use std::time::{Duration, Instant};
 
 use api::v1::{Task, TaskSpec};
+use k8s_openapi::api::events::v1::Event;
 use kbr_testing::FaultProxy;
-use kube::api::{ApiResource, DynamicObject, Patch, PatchParams, PostParams};
+use kube::api::{ApiResource, DynamicObject, ListParams, Patch, PatchParams, PostParams};
 use kube::{Api, Resource};
 use serde_json::{Value, json};
 
@@ -54,6 +55,15 @@ async fn an_unreadable_object_is_reported_and_does_not_affect_others() {
     let skipped = operator.logged("an object cannot be read and is skipped");
     assert_eq!(skipped["object"], format!("{namespace}/bad"));
     assert_eq!(skipped["field"], "spec.priority");
+    let events = Api::<Event>::namespaced(servers().admin(), &namespace);
+    let is_about_bad = |event: &Event| {
+        let note = event.note.as_deref().unwrap_or_default();
+        event.reason.as_deref() == Some("Unreadable") && note.contains("spec.priority")
+    };
+    let start = Instant::now();
+    while !events.list(&ListParams::default()).await.unwrap().iter().any(is_about_bad) {
+        assert!(start.elapsed() < PATIENCE, "no event about the object");
+    }
     create_and_wait(servers(), &api, "good").await;
 
     // The newest version of an object counts, and not the last readable one.

@@ -30,15 +30,20 @@ async fn api() -> Api<Object> {
     Api::all(env().admin())
 }
 
-#[tokio::test]
-async fn a_protected_object_is_deleted_only_without_the_annotation() {
-    let api = api().await;
+/// Creates an object that is protected, and returns its name.
+async fn create_protected(api: &Api<Object>) -> String {
     let mut object = sample();
     object
         .annotations_mut()
         .insert(ANNOTATION.to_owned(), "true".to_owned());
     let created = api.create(&PostParams::default(), &object).await.unwrap();
-    let name = created.name_any();
+    created.name_any()
+}
+
+#[tokio::test]
+async fn a_protected_object_is_deleted_only_without_the_annotation() {
+    let api = api().await;
+    let name = create_protected(&api).await;
 
     let refused = api.delete(&name, &DeleteParams::default()).await;
     let message = refused.unwrap_err().to_string();

@@ -10,8 +10,8 @@ use k8s_openapi::api::apps::v1::Deployment;
 use k8s_openapi::api::core::v1::ObjectReference;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
 use k8s_openapi::jiff::Timestamp;
-use kbr_runtime::Problem;
 use kbr_runtime::conditions::{self, ConditionStatus};
+use kbr_runtime::{OwnedError, Problem};
 use kube::ResourceExt;
 use kube::runtime::events::{Event, EventType};
 
@@ -24,6 +24,9 @@ const DEGRADED: &str = "Degraded";
 /// The reason if the Deployment does not match the spec, and of the event about it.
 const NAME_TAKEN: &str = "ErrResourceExists";
 
+/// The reason if the API server does not accept the Deployment, and of the event about it.
+const REFUSED: &str = "Refused";
+
 /// The conditions that this controller writes. All others in the status belong to other writers.
 const CONDITIONS: [&str; 2] = [SYNCED, DEGRADED];
 
@@ -34,6 +37,19 @@ pub enum Outcome {
     Synced(Option<Problem>),
     /// There is a Deployment of that name that the Foo does not control.
     NameTaken,
+    /// The API server has refused the Deployment, for this reason.
+    Refused(String),
+}
+
+/// Why the API server has refused a write, if it will refuse it again: it is forbidden, such as by a quota, or invalid.
+pub fn refusal(error: &OwnedError) -> Option<String> {
+    match error {
+        OwnedError::Apply {
+            reason: kube::Error::Api(status),
+            ..
+        } if matches!(status.code, 403 | 422) => Some(format!("{error}: {}", status.message)),
+        _ => None,
+    }
 }
 
 /// What this controller has written to the status of `foo`.
@@ -57,6 +73,11 @@ pub fn of(foo: &Foo, owned: &[Arc<Deployment>], outcome: Outcome, now: Timestamp
         message.clone_into(&mut condition.message);
         condition
     };
+    let failed = |reason: &str, message: String| {
+        let synced = condition(SYNCED, false, reason, &message);
+        let reason = reason.to_owned();
+        (synced, Some(Problem { reason, message }))
+    };
     let (synced, problem) = match outcome {
         Outcome::Synced(problem) => {
             let message = format!("Deployment {name} matches the spec");
@@ -64,10 +85,9 @@ pub fn of(foo: &Foo, owned: &[Arc<Deployment>], outcome: Outcome, now: Timestamp
         }
         Outcome::NameTaken => {
             let message = format!("Deployment {name} exists and is not controlled by this Foo");
-            let synced = condition(SYNCED, false, NAME_TAKEN, &message);
-            let reason = NAME_TAKEN.to_owned();
-            (synced, Some(Problem { reason, message }))
+            failed(NAME_TAKEN, message)
         }
+        Outcome::Refused(why) => failed(REFUSED, why),
     };
     let degraded = match problem {
         Some(problem) => condition(DEGRADED, true, &problem.reason, &problem.message),
@@ -92,8 +112,9 @@ pub fn new_problem<'a>(foo: &Foo, status: &'a FooStatus) -> Option<&'a Condition
     let old = foo.status.as_ref();
     let old = old.and_then(|old| conditions::find(&old.conditions, DEGRADED));
     let is_new = old.is_none_or(|old| old.reason != new.reason);
-    // There is another event about a name that is taken.
-    (is_new && new.status == "True" && new.reason != NAME_TAKEN).then_some(new)
+    // There is another event about a Deployment that does not match the spec.
+    let is_told = [NAME_TAKEN, REFUSED].contains(&new.reason.as_str());
+    (is_new && new.status == "True" && !is_told).then_some(new)
 }
 
 /// What the event says about a Foo whose Deployment matches its spec.

@@ -10,8 +10,8 @@ use k8s_openapi::api::apps::v1::Deployment;
 use k8s_openapi::api::core::v1::Pod;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
 use k8s_openapi::jiff::Timestamp;
-use kbr_runtime::Problem;
 use kbr_runtime::conditions::{self, ConditionStatus};
+use kbr_runtime::{OwnedError, Problem};
 use kube::ResourceExt;
 
 use super::pods;
@@ -34,6 +34,19 @@ pub enum Outcome {
     ConfigMapMissing,
     /// There is a Deployment of that name that the Guestbook does not control.
     NameTaken,
+    /// The API server has refused the Deployment, for this reason.
+    Refused(String),
+}
+
+/// Why the API server has refused a write, if it will refuse it again: it is forbidden, such as by a quota, or invalid.
+pub fn refusal(error: &OwnedError) -> Option<String> {
+    match error {
+        OwnedError::Apply {
+            reason: kube::Error::Api(status),
+            ..
+        } if matches!(status.code, 403 | 422) => Some(format!("{error}: {}", status.message)),
+        _ => None,
+    }
 }
 
 /// What this controller has written to the status of `guestbook`.
@@ -119,6 +132,7 @@ fn verdict(
                 format!("Deployment {name} exists and is not controlled by this Guestbook");
             (false, "NameTaken", message)
         }
+        Outcome::Refused(why) => (false, "Refused", why.clone()),
         Outcome::Applied(deployment) => {
             let ready = pods.iter().filter(|pod| pods::is_ready(pod)).count();
             let updated = updated(deployment);

@@ -60,14 +60,25 @@ pub fn of(
     let mut status = written(object);
     status.observed_generation = generation;
     status.nodes = pods;
-    let available = condition(AVAILABLE, is_available, reason, message);
-    conditions::set(&mut status.conditions, available);
+    // What is known of an earlier generation of the Deployment says nothing about this one.
+    let is_outdated = deployment.is_some_and(is_outdated);
+    if !is_outdated || conditions::find(&status.conditions, AVAILABLE).is_none() {
+        let available = condition(AVAILABLE, is_available, reason, message);
+        conditions::set(&mut status.conditions, available);
+    }
     let degraded = match problem {
         Some(Problem { reason, message }) => condition(DEGRADED, true, &reason, message),
         None => condition(DEGRADED, false, "AsWanted", String::new()),
     };
     conditions::set(&mut status.conditions, degraded);
     status
+}
+
+/// Whether the status of a Deployment is about an earlier generation of it.
+fn is_outdated(deployment: &Deployment) -> bool {
+    let status = deployment.status.as_ref();
+    let observed = status.and_then(|status| status.observed_generation);
+    observed.is_some_and(|observed| Some(observed) < deployment.metadata.generation)
 }
 
 /// The problem that `status` reports, if any.
@@ -137,6 +148,37 @@ mod tests {
             assert_eq!(status.conditions[0].type_, AVAILABLE);
             assert_eq!(status.conditions[0].status, expected, "{available}");
         }
+    }
+
+    #[test]
+    fn pods_of_an_earlier_generation_are_not_enough() {
+        let mut object = object(1);
+        let mut deployment = deployment(json!({ "availableReplicas": 3, "observedGeneration": 1 }));
+        deployment.metadata.generation = Some(1);
+        let mut status_of = |generation, deployment: &Deployment| {
+            object.metadata.generation = Some(generation);
+            let status = of(
+            &object,
+            Some(deployment),
+            vec![],
+            None,
+            Timestamp::UNIX_EPOCH,
+        );
+            object.status = Some(status.clone());
+            let available = conditions::find(&status.conditions, AVAILABLE).unwrap();
+            (available.status.clone(), available.observed_generation)
+        };
+        assert_eq!(status_of(1, &deployment), ("True".to_owned(), Some(1)));
+
+        deployment.metadata.generation = Some(2);
+        assert_eq!(status_of(2, &deployment), ("True".to_owned(), Some(1)));
+
+        let seen = DeploymentStatus {
+            observed_generation: Some(2),
+            ..DeploymentStatus::default()
+        };
+        deployment.status = Some(seen);
+        assert_eq!(status_of(2, &deployment), ("False".to_owned(), Some(2)));
     }
 
     #[test]

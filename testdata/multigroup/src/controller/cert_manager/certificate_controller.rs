@@ -16,6 +16,7 @@ pub fn register(manager: &mut Manager) {
 }
 
 // +kbr:rbac:groups=cert-manager.io,resources=certificates,verbs=list;watch
+// +kbr:rbac:groups=events.k8s.io,resources=events,verbs=create;patch
 
 /// Runs for every object, and again after every change to it.
 async fn reconcile(object: Handle<Object>) -> kube::Result<Action> {

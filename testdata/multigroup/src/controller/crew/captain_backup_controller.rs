@@ -22,6 +22,7 @@ pub fn register(manager: &mut Manager) {
 
 // +kbr:rbac:groups=crew.testproject.org,resources=captains,verbs=list;watch
 // +kbr:rbac:groups=crew.testproject.org,resources=captains/status,verbs=patch
+// +kbr:rbac:groups=events.k8s.io,resources=events,verbs=create;patch
 
 /// Moves the cluster toward the spec of `object`; runs again after every change to the object.
 async fn reconcile(object: Handle<Object>) -> kube::Result<Action> {

@@ -5,8 +5,8 @@
 
 use std::time::{Duration, Instant};
 
-use kube::Api;
 use kube::api::PostParams;
+use kube::{Api, ResourceExt};
 
 use crate::env;
 
@@ -29,16 +29,31 @@ async fn reconciled() -> u64 {
     values.next().unwrap().parse().unwrap()
 }
 
-#[tokio::test]
-async fn an_object_that_is_created_is_reconciled() {
+/// Creates an object, in a namespace of its own.
+async fn create() -> (Api<Object>, Object) {
     let api = Api::<Object>::namespaced(env().admin(), &env().namespace().await);
     let object = env().sample(&api, SAMPLE).await;
+    let object = api.create(&PostParams::default(), &object).await.unwrap();
+    (api, object)
+}
+
+#[tokio::test]
+async fn an_object_that_is_created_is_reconciled() {
     let before = reconciled().await;
 
-    api.create(&PostParams::default(), &object).await.unwrap();
+    create().await;
 
     let start = Instant::now();
     while reconciled().await == before {
         assert!(start.elapsed() < PATIENCE, "no reconcile in {PATIENCE:?}");
     }
+}
+
+#[tokio::test]
+async fn an_event_tells_of_an_object_that_cannot_be_read() {
+    let (api, object) = create().await;
+
+    let event = env().report_unreadable(&api, &object.name_any()).await;
+
+    assert_eq!(event.reason.unwrap(), "Unreadable");
 }

@@ -102,6 +102,15 @@ async fn a_status_that_is_up_to_date_is_not_written_again() {
 }
 
 #[tokio::test]
+async fn an_event_tells_of_an_object_that_cannot_be_read() {
+    let (api, object) = create().await;
+
+    let event = env().report_unreadable(&api, &object.name_any()).await;
+
+    assert_eq!(event.reason.unwrap(), "Unreadable");
+}
+
+#[tokio::test]
 async fn a_condition_of_another_client_is_kept() {
     let (api, object) = create().await;
     let name = object.name_any();

@@ -9,7 +9,11 @@ use kbr_runtime::webhook::{AdmissionRequest, BoxError, Defaulter};
 /// The kind that this webhook is for.
 type Object = k8s_openapi::api::core::v1::Pod;
 
-// +kbr:webhook:mutating=true,failurePolicy=fail,sideEffects=None,groups="",resources=pods,verbs=create;update,versions=v1,name=mpod-v1.core.tutorial.kubebuilder.io,admissionReviewVersions=v1,namespaceSelector="kubernetes.io/metadata.name notin (kube-system,scaffold-system)"
+// While no manager answers, nobody can write such objects, except where the marker leaves this webhook out: in `kube-system`
+// and in the operator's own namespace, and for pods with a priority class of the system, such as those of networks and volumes,
+// without which no other pod starts. Whoever may use these classes (a ResourceQuota can limit that) escapes the webhook.
+// Add the namespaces of whatever else the managers need to start.
+// +kbr:webhook:mutating=true,failurePolicy=fail,sideEffects=None,groups="",resources=pods,verbs=create;update,versions=v1,name=mpod-v1.core.tutorial.kubebuilder.io,admissionReviewVersions=v1,namespaceSelector="kubernetes.io/metadata.name notin (kube-system,scaffold-system)",matchConditions={"not-of-the-system: !object.spec.?priorityClassName.orValue('').startsWith('system-')"}
 
 /// The path that the API server calls; the marker takes it from here.
 const PATH: &str = "/mutate--v1-pod";

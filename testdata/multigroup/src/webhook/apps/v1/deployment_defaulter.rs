@@ -9,6 +9,9 @@ use kbr_runtime::webhook::{AdmissionRequest, BoxError, Defaulter};
 /// The kind that this webhook is for.
 type Object = k8s_openapi::api::apps::v1::Deployment;
 
+// While no manager answers, nobody can write such objects, except where the marker leaves this webhook out: in `kube-system`
+// and in the operator's own namespace.
+// Add the namespaces of whatever else the managers need to start.
 // +kbr:webhook:mutating=true,failurePolicy=fail,sideEffects=None,groups=apps,resources=deployments,verbs=create;update,versions=v1,name=mdeployment-v1.apps.testproject.org,admissionReviewVersions=v1,namespaceSelector="kubernetes.io/metadata.name notin (kube-system,multigroup-system)"
 
 /// The path that the API server calls; the marker takes it from here.

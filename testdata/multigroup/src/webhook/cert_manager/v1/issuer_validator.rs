@@ -9,6 +9,9 @@ use kbr_runtime::webhook::{AdmissionRequest, BoxError, FieldError, ValidationOut
 /// The kind that this webhook is for.
 type Object = cert_manager::v1::Issuer;
 
+// While no manager answers, nobody can write such objects, except where the marker leaves this webhook out: in `kube-system`
+// and in the operator's own namespace.
+// Add the namespaces of whatever else the managers need to start.
 // +kbr:webhook:mutating=false,failurePolicy=fail,sideEffects=None,groups=cert-manager.io,resources=issuers,verbs=create;update,versions=v1,name=vissuer-v1.cert-manager.io.testproject.org,admissionReviewVersions=v1,namespaceSelector="kubernetes.io/metadata.name notin (kube-system,multigroup-system)"
 
 /// The path that the API server calls; the marker takes it from here.
