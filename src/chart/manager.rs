@@ -76,7 +76,8 @@ pub fn convert(objects: &mut [Object], project: &str) -> Result<Settings, Kustom
     let manager = container(deployment).ok_or(KustomizeError::Manager { found: 0 })?;
     let image = text_of(manager, "image").to_owned();
     let (repository, tag) = split_image(&image);
-    (settings.repository, settings.tag) = (repository.to_owned(), tag.to_owned());
+    settings.repository = repository.to_owned();
+    settings.tag = tag.unwrap_or_default().to_owned();
     manager["image"] = text::inline(&format!("{{{{ include \"{project}.image\" . | quote }}}}"));
     let policy = inline("imagePullPolicy", "image.pullPolicy");
     settings.exchange(manager, "imagePullPolicy", "image.pullPolicy", policy);
@@ -127,7 +128,9 @@ fn account(objects: &mut [Object], project: &str, settings: &mut Settings) {
                 subject["name"] = name.clone();
             }
         }
-        let of_pod = object.value.pointer_mut("/spec/template/spec/serviceAccountName");
+        let of_pod = object
+            .value
+            .pointer_mut("/spec/template/spec/serviceAccountName");
         for of_pod in of_pod.into_iter().filter(|it| **it == own) {
             *of_pod = name.clone();
         }
@@ -146,7 +149,10 @@ fn ports(objects: &mut [Object], settings: &mut Settings) -> Result<(), Kustomiz
             let text = argument.as_str().filter(|text| text.starts_with(flag));
             let Some(text) = text else { continue };
             let before = text.trim_end_matches(|c: char| c.is_ascii_digit());
-            port = text[before.len()..].parse::<u16>().ok().filter(|it| *it > 0);
+            port = text[before.len()..]
+                .parse::<u16>()
+                .ok()
+                .filter(|it| *it > 0);
             if port.is_some() {
                 *argument = format!("{before}{}", text::value(value)).into();
             }

@@ -148,21 +148,9 @@ const TABLE: [(&str, &str, &str); 39] = [
         PAIRS,
         "More annotations of the Deployment.",
     ),
-    (
-        "deployment.labels",
-        PAIRS,
-        "More labels of the Deployment.",
-    ),
-    (
-        "pod.annotations",
-        PAIRS,
-        "More annotations of the pods.",
-    ),
-    (
-        "pod.labels",
-        PAIRS,
-        "More labels of the pods.",
-    ),
+    ("deployment.labels", PAIRS, "More labels of the Deployment."),
+    ("pod.annotations", PAIRS, "More annotations of the pods."),
+    ("pod.labels", PAIRS, "More labels of the pods."),
     (
         "healthProbe.port",
         PORT,
@@ -230,11 +218,7 @@ const TABLE: [(&str, &str, &str); 39] = [
         "Whether cert-manager, which must be installed, issues the certificates. Otherwise create the Secrets\n\
          that the Deployment mounts, and set `webhook.caBundle`.",
     ),
-    (
-        "webhook.port",
-        PORT,
-        "The port of the pods for webhooks.",
-    ),
+    ("webhook.port", PORT, "The port of the pods for webhooks."),
     (
         CA_BUNDLE,
         TEXT,

@@ -9,7 +9,7 @@ use crate::kustomize::{Build, OPTIONAL, Root};
 use crate::layout;
 use crate::project::Project;
 use crate::toolchain::kubectl;
-use crate::tree::{Entry, Tree};
+use crate::tree::Tree;
 
 /// Builds `config/default`, and what is optional beside it.
 pub fn build(root: &Path, project: &Project, tree: &Tree) -> Result<Build> {
@@ -34,6 +34,9 @@ pub fn build(root: &Path, project: &Project, tree: &Tree) -> Result<Build> {
 /// The folders of [`OPTIONAL`] of the project that are not enabled.
 fn left_out(tree: &Tree, enabled: &BTreeSet<&'static str>) -> Vec<&'static str> {
     let mut folders = OPTIONAL.to_vec();
-    folders.retain(|it| tree.entry(it) == Some(&Entry::Folder) && !enabled.contains(it));
+    folders.retain(|it| {
+        let kustomization = format!("{it}/kustomization.yaml");
+        tree.entry(&kustomization).is_some() && !enabled.contains(it)
+    });
     folders
 }

@@ -69,8 +69,7 @@ impl<'a> Refresh<'a> {
     }
 
     /// Brings up to date what is made from `config/` for others to install, a chart or a bundle: its files, with the edits of
-    /// their owner. `is_part` says which files of the project belong to it. If all of them are gone, they are written
-    /// again.
+    /// their owner. `is_part` says which files of the project belong to it. If its folder is gone, it is written again.
     pub fn of_package(
         what: &'static str,
         project: &Project,
@@ -80,8 +79,13 @@ impl<'a> Refresh<'a> {
         is_part: impl Fn(&str) -> bool,
     ) -> Self {
         let mut project = project.clone();
-        if !tree.files().any(|(path, _)| is_part(path)) {
-            project.files.retain(|path, _| !is_part(path));
+        let is_left = |path: &str| tree.entry(path).is_some();
+        let mut recorded = project.files.keys();
+        // The bundle's Dockerfile is beside its folder.
+        let is_in_folder = |path: &str| is_part(path) && path != layout::BUNDLE_DOCKERFILE;
+        if !recorded.any(|path| is_in_folder(path) && is_left(path)) {
+            let files = &mut project.files;
+            files.retain(|path, _| !is_part(path) || is_left(path));
         }
         let rendered = Rendered::new(&project, []);
         let mut refresh = Self::of(what, (&project, rendered), tree, history, &|_, text| text);
@@ -136,8 +140,10 @@ impl<'a> Refresh<'a> {
             (Some(_), Some(text))
                 if self.rendered.is_unedited(path, text) && !self.lacks_inherited(path, new) =>
             {
-                let text = self.rendered.with_additions(path, new, text);
-                self.changes.push(create(path, text, true));
+                let new = self.rendered.with_additions(path, new, text);
+                let old = self.tree.text(path).unwrap_or_default();
+                self.changes
+                    .push(create(path, with_line_ends_of(old, new), true));
             }
             (Some(recorded), Some(text)) => self.merge(path, &recorded, text, new),
             // The owner had it before kbr.

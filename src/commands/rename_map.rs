@@ -238,6 +238,10 @@ mod tests {
             ),
             ("mod v1; pub use v1::Job;", "mod v1; pub use v1::Task;"),
             (
+                "use api::v1; fn f(a: k8s::v1::Job) {} mod tests { use super::*; fn f(a: v1::Job) {} }",
+                "use api::v1; fn f(a: k8s::v1::Job) {} mod tests { use super::*; fn f(a: v1::Task) {} }",
+            ),
+            (
                 "pub use self::a::Job; use super::JobList; use crate::b::JobValidator;",
                 "pub use self::a::Task; use super::TaskList; use crate::b::TaskValidator;",
             ),

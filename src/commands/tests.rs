@@ -323,6 +323,16 @@ fn a_chart_that_was_deleted_whole_is_written_again() {
 }
 
 #[test]
+fn a_bundle_whose_folder_was_deleted_is_written_again() {
+    let line = "bundle --version 1.0.0";
+    let mut bench = Bench::new().after(line);
+    let written = bench.clone();
+    bench.files.retain(|path, _| !path.starts_with("bundle/"));
+    assert!(bench.files.contains_key("bundle.Dockerfile"));
+    assert_same(&bench.after(line), &written);
+}
+
+#[test]
 fn the_objects_in_config_have_the_names_in_the_code() {
     let bench = Bench::of("--certificates cert-manager")
         .after("create api --kind Foo")

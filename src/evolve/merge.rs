@@ -115,7 +115,7 @@ fn merged(base: &str, ours: &str, new: &str) -> Result<String, String> {
 /// Whether a merge has left a conflict in a file that is still there.
 pub fn has_conflict(text: &str) -> bool {
     let has = |line: &str| text.lines().any(|it| it.trim_end() == line);
-    CONFLICT.into_iter().all(has)
+    CONFLICT.into_iter().any(has)
 }
 
 /// A normalized text, with the line ends that `old` has.
@@ -142,7 +142,10 @@ mod tests {
             assert!(has_conflict(&text));
             assert!(has_conflict(&with_line_ends_of("\r\n", text)));
         }
-        assert!(!has_conflict("<<<<<<< ours\n"));
+        // Half of it may have been resolved.
+        assert!(has_conflict("a\n<<<<<<< ours\n"));
+        assert!(has_conflict("a\n=======\n>>>>>>> theirs\n"));
+        assert!(!has_conflict("Title\n=======\n"));
     }
 
     #[test]

@@ -59,9 +59,9 @@ impl Root {
         keys.insert("namePrefix".to_owned(), begin.to_string().into());
         keys.insert("nameSuffix".to_owned(), format!("{end}{suffix}").into());
         match keys.get_mut("namespace") {
-            Some(namespace) => *namespace = mark::NAMESPACE.into(),
+            Some(namespace) if namespace != "" => *namespace = mark::NAMESPACE.into(),
             // The objects have the name of the Namespace by a replacement.
-            None => {
+            _ => {
                 let rename = json!([{ "op": "replace", "path": "/metadata/name", "value": mark::NAMESPACE }]);
                 let patch = json!({
                     "target": { "kind": "Namespace", "labelSelector": OWN },
@@ -87,8 +87,14 @@ fn relative(folder: &str) -> String {
     )
 }
 
-/// Appends to a list, which may not exist.
+/// Appends to a list, which may not exist. kubectl refuses what is no list.
 fn append(keys: &mut Map<String, Value>, key: &str, more: impl IntoIterator<Item = Value>) {
+    if keys
+        .get(key)
+        .is_some_and(|it| !it.is_array() && !it.is_null())
+    {
+        return;
+    }
     let mut list = list_of(&Value::Object(keys.clone()), key).to_vec();
     list.extend(more);
     if !list.is_empty() {

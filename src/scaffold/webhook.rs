@@ -87,7 +87,9 @@ pub fn admission_files(project: &Project, resource: &Resource, admission: Admiss
     let context = AdmissionContext {
         resource: context(project, resource),
         bounds_namespaces: !resource.is_own() && !resource.is_cluster_scoped(),
-        spares_system: resource.core_type().is_some_and(|core| core.plural == "pods"),
+        spares_system: resource
+            .core_type()
+            .is_some_and(|core| core.plural == "pods"),
         name: webhook_name(project, resource, admission),
         path: path.map(String::from).unwrap_or_default(),
     };

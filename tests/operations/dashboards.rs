@@ -121,8 +121,14 @@ fn scrape(folder: &Path) {
     fs::write(folder.join("first"), first).expect("a file");
 
     // Only after a failure, the API server has a metric of such failures.
-    for group in ["unreachable.tutorial.kubebuilder.io", "unreachable.example.com"] {
-        project.write("target/webhook.json", &unreachable_webhook(group).to_string());
+    for group in [
+        "unreachable.tutorial.kubebuilder.io",
+        "unreachable.example.com",
+    ] {
+        project.write(
+            "target/webhook.json",
+            &unreachable_webhook(group).to_string(),
+        );
         kubectl("apply -f target/webhook.json").success();
         operator.wait_for("failing webhook", |_| {
             let created = kubectl(&format!("create configmap {group}"));
@@ -132,7 +138,10 @@ fn scrape(folder: &Path) {
                 .contains("failed calling webhook")
                 .then_some(())
         });
-        project.write("target/crd.json", &unreachable_conversion(group).to_string());
+        project.write(
+            "target/crd.json",
+            &unreachable_conversion(group).to_string(),
+        );
         kubectl("apply -f target/crd.json").success();
         let object = json!({
             "apiVersion": format!("{group}/v2"), "kind": "Thing",

@@ -284,6 +284,12 @@ fn exchanged(text: &str, old: &str, new: &str) -> String {
     replaced(&text, 0..text.len(), &exchanged)
 }
 
+/// Whether a text has the name of that version. The versions of reviews are others.
+fn has_version(text: &str, version: &Version) -> bool {
+    let mut lines = text.lines();
+    lines.any(|line| !line.contains("admissionReviewVersions=") && has_word(line, version.as_str()))
+}
+
 /// What the owner of an edited file has to do.
 fn left(it: &HubFile, text: &str, old: &Version, new: &Resource) -> Option<String> {
     let (path, version) = (&it.new.path, &new.version);
@@ -292,7 +298,7 @@ fn left(it: &HubFile, text: &str, old: &Version, new: &Resource) -> Option<Strin
         How::OtherHub => Some(format!(
             "`{path}` was edited: its functions must convert to and from the hub `{version}` now"
         )),
-        How::Type => has_word(text, old.as_str()).then(|| {
+        How::Type => has_version(text, old).then(|| {
             format!("`{path}` still has the name `{old}`: the code there is for `{version}` now")
         }),
     }

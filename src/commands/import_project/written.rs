@@ -21,7 +21,9 @@ impl Markers {
         let markers = markers.map(|(marker, place)| format!("// In Go: {place}.\n// {marker}\n"));
         let markers: String = markers.collect();
         // What the scaffold says above its marker is about that marker.
-        let lines = text.lines().filter(|line| !line.starts_with("// ") || is_marker(line));
+        let lines = text
+            .lines()
+            .filter(|line| !line.starts_with("// ") || is_marker(line));
         let lines = lines.map(|line| match is_marker(line) {
             true => markers.clone(),
             false => format!("{line}\n"),

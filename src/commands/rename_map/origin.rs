@@ -48,11 +48,19 @@ impl<'c> Origins<'c> {
                     if let Some(item) = code.import(at) {
                         let is_around =
                             |open: &usize| code.word(*open) == "{" && code.closing(*open) > at;
-                        let scope = match (0..at).rev().find(is_around) {
+                        let around = (0..at).rev().find(is_around);
+                        let scope = match around {
                             Some(open) => code.start(open)..code.start(code.closing(open)),
                             None => 0..code.text.len(),
                         };
-                        origins.add(&item.tree, &[], &scope);
+                        // The file itself says what the names around a module in it are.
+                        let is_in_module =
+                            around.is_some_and(|open| open >= 2 && code.word(open - 2) == "mod");
+                        let is_of_file =
+                            is_in_module && names(&item.tree.segments) == ["super", "*"];
+                        if !is_of_file {
+                            origins.add(&item.tree, &[], &scope);
+                        }
                     }
                 }
                 "mod" if code.is_name(at + 1) => {

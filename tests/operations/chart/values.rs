@@ -480,7 +480,9 @@ fn the_notes_delete_objects_before_the_managers_and_crds_last() {
         "{{{{ define \"notes\" }}}}{notes}{{{{ end }}}}\napiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: notes\ndata:\n  \
          text: {{{{ include \"notes\" . | quote }}}}\n"
     );
-    chart.project.write("dist/chart/templates/notes.yaml", &object);
+    chart
+        .project
+        .write("dist/chart/templates/notes.yaml", &object);
     let notes = |values: &str| {
         let objects = chart.default(&["--set", values]);
         let notes = find(&objects, "ConfigMap", "notes").expect("the notes");
