@@ -278,6 +278,10 @@ pub struct EditArgs {
     /// Who issues the certificates of the webhooks
     #[arg(long, value_name = "ISSUER", conflicts_with_all = ["multigroup", "project_name"])]
     pub certificates: Option<Certificates>,
+
+    /// Watch the namespaces that the Deployment lists, with Roles, and not the whole cluster
+    #[arg(long, value_name = "BOOL", num_args = 0..=1, default_missing_value = "true", action = ArgAction::Set, conflicts_with_all = ["multigroup", "project_name"])]
+    pub namespaced: Option<bool>,
 }
 
 #[derive(Debug, Args)]

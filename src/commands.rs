@@ -169,10 +169,12 @@ fn deleted(project: Project, delete: &Delete, tree: &Tree) -> Result<Desired> {
 }
 
 fn edited(project: &Project, args: &EditArgs, tree: &Tree, format: Format<'_>) -> Result<Desired> {
-    match (&args.project_name, args.certificates) {
-        (Some(name), _) => rename::project::plan(project, name, tree, format),
-        (None, Some(who)) => edit::certificates::plan(project, who, tree),
-        (None, None) => edit::plan(project, args, tree, format),
+    if let Some(name) = &args.project_name {
+        rename::project::plan(project, name, tree, format)
+    } else if args.certificates.is_some() || args.namespaced.is_some() {
+        edit::settings::plan(project, args, tree)
+    } else {
+        edit::plan(project, args, tree, format)
     }
 }
 

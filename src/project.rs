@@ -249,11 +249,7 @@ impl Project {
         for (at, resource) in self.resources.iter().enumerate() {
             resource.check()?;
             let (gvk, earlier) = (resource.gvk(), &self.resources[..at]);
-            // A policy alone needs no permission.
-            let is_used = resource.is_own()
-                || resource.webhooks.is_some()
-                || !resource.controllers.is_empty();
-            if self.namespaced && is_used && resource.is_cluster_scoped() {
+            if self.namespaced && resource.needs_cluster() {
                 return Err(format!(
                     "`{gvk}` is cluster-scoped, and the operator has permissions only in namespaces: \
                      `namespaced: true`"

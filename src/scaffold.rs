@@ -1,5 +1,5 @@
 //! The scaffold as a function of the project model: every file and line that PROJECT's resources
-//! need, except those of `kbr init`.
+//! and its scope need, except those that every project has from `kbr init`.
 //!
 //! A command adds the parts that only the scaffold of the new model has, and removes the parts that only
 //! the scaffold of the old model has. So no code checks which resource is the first of its version or
@@ -20,7 +20,8 @@ use crate::plan::Change;
 use crate::project::{Admission, Certificates, License, Project, Resource};
 use crate::rendered::Rendered;
 use crate::templates::{
-    CrdgenContext, CrdgenType, Filled, GroupContext, ResourceContext, Template, Variables, all,
+    CrdgenContext, CrdgenType, Filled, GroupContext, ResourceContext, ScopeContext, Template,
+    Variables, all,
 };
 
 pub use api::type_files;
@@ -136,13 +137,27 @@ impl Part {
     }
 }
 
-/// Everything that the project's resources need, each part once.
+/// Everything that the project's resources and its scope need, each part once.
 pub fn of(project: &Project) -> Vec<Part> {
     let resources = project.resources.iter();
     let mut parts: Vec<Part> = resources.flat_map(|it| of_resource(project, it)).collect();
+    parts.push(of_scope(project));
     let mut seen = BTreeSet::new();
     parts.retain(|part| seen.insert(key(part)));
     parts
+}
+
+/// The file that binds the manager's role in the whole cluster, or the one that finds the bindings in namespaces.
+pub fn of_scope(project: &Project) -> Part {
+    let context = ScopeContext {
+        project: project.project_name.to_string(),
+    };
+    if project.namespaced {
+        let path = layout::NAMESPACE_REPLACEMENTS;
+        Part::file(path, &all::NAMESPACE_REPLACEMENTS, &context)
+    } else {
+        Part::file(layout::ROLE_BINDING, &all::ROLE_BINDING, &context)
+    }
 }
 
 /// The files that the tests of another operator's type need: its CRD, and an object.
@@ -191,9 +206,10 @@ pub fn pairs(before: &Project, after: &Project) -> Vec<(Part, Part)> {
             .into_iter()
             .zip(of_resource(after, new))
     });
+    let of_scope = std::iter::once((of_scope(before), of_scope(after)));
     let mut seen = BTreeSet::new();
     let is_first = |(old, new): &(Part, Part)| seen.insert((key(old), key(new)));
-    pairs.filter(is_first).collect()
+    pairs.chain(of_scope).filter(is_first).collect()
 }
 
 /// Everything that one resource needs.

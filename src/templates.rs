@@ -24,6 +24,7 @@ use engine::render;
 pub use contexts::{
     AdmissionContext, ControllerContext, ConverterContext, CrdgenContext, CrdgenType, GroupContext,
     ImportedContext, ImportedConverterContext, InitContext, PolicyContext, ResourceContext,
+    ScopeContext,
 };
 
 #[cfg(test)]
@@ -187,6 +188,7 @@ mod tests {
 
     static API: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/templates/api");
     static POLICY: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/templates/policy");
+    static SCOPE: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/templates/scope");
     static WEBHOOK: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/templates/webhook");
 
     /// Path below `templates/` and text of every template.
@@ -195,6 +197,7 @@ mod tests {
             ("init", &INIT),
             ("api", &API),
             ("policy", &POLICY),
+            ("scope", &SCOPE),
             ("webhook", &WEBHOOK),
         ]
         .into_iter();

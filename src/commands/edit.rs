@@ -1,12 +1,12 @@
 //! `kbr edit`: changes the layout of a project, and moves its owner's code along. A new name of the project is in
-//! [`super::rename::project`], another maker of certificates in [`certificates`].
+//! [`super::rename::project`], another issuer of certificates or another scope in [`settings`].
 //!
 //! The files change as described in [`crate::commands::model_change`]. No name of an object in a cluster changes: a
 //! controller keeps its name as an explicit one, and a role for people keeps the name in its file. Pure, except for
 //! the formatter that it is given.
 
-pub mod certificates;
 pub mod error;
+pub mod settings;
 
 use crate::cli::EditArgs;
 use crate::commands::clashes;

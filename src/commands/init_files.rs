@@ -69,9 +69,9 @@ pub fn changes(project: &Project) -> Vec<Change> {
     let mut changes: Vec<Change> = templates::render_init(&context)
         .into_iter()
         .filter(|(path, _)| path != LICENSE || context.license)
-        .filter(|(path, _)| is_wanted(project, path))
         .map(|(path, text)| file(project, path, text))
         .collect();
+    changes.extend(scaffold::of_scope(project).change(project, false));
     let vendored = vendored::files().into_iter();
     changes.extend(vendored.map(|(path, text)| create(path, text, false)));
     changes.push(create(
@@ -87,15 +87,6 @@ pub fn changes(project: &Project) -> Vec<Change> {
         text: manifests::generated(&roles),
     });
     changes
-}
-
-/// Whether a file belongs in such a project.
-fn is_wanted(project: &Project, path: &str) -> bool {
-    match path {
-        layout::NAMESPACE_REPLACEMENTS => project.namespaced,
-        layout::ROLE_BINDING => !project.namespaced,
-        _ => true,
-    }
 }
 
 fn file(project: &Project, path: String, text: String) -> Change {

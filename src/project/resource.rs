@@ -248,6 +248,12 @@ impl Resource {
         self.api().map_or(&[], |api| &api.stored_versions)
     }
 
+    /// Whether the operator needs permissions in the whole cluster for it. A policy alone needs none.
+    pub fn needs_cluster(&self) -> bool {
+        let is_used = self.is_own() || self.webhooks.is_some() || !self.controllers.is_empty();
+        is_used && self.is_cluster_scoped()
+    }
+
     /// Whether its objects are cluster-scoped.
     pub fn is_cluster_scoped(&self) -> bool {
         match &self.origin {

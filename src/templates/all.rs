@@ -1,4 +1,4 @@
-//! The templates of `api/`, `policy/` and `webhook/`, each with the type of its context.
+//! The templates of `api/`, `policy/`, `scope/` and `webhook/`, each with the type of its context.
 //!
 //! A template that does not exist does not compile. Tests compare every file with this list, and the
 //! variables and conditions in it with the fields of its context.
@@ -6,7 +6,7 @@
 use super::Template;
 use super::contexts::{
     AdmissionContext, ControllerContext, ConverterContext, CrdgenContext, GroupContext,
-    ImportedContext, ImportedConverterContext, PolicyContext, ResourceContext,
+    ImportedContext, ImportedConverterContext, PolicyContext, ResourceContext, ScopeContext,
 };
 
 /// Declares a constant for each template: its context, its name, its path below `templates/`.
@@ -66,6 +66,10 @@ templates! {
     }
     GroupContext {
         GROUP = "api/group.rs";
+    }
+    ScopeContext {
+        NAMESPACE_REPLACEMENTS = "scope/namespace_replacements.yaml";
+        ROLE_BINDING = "scope/role_binding.yaml";
     }
     ImportedContext {
         IMPORTED_CONTROLLER = "api/imported_controller.rs";

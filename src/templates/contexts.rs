@@ -128,6 +128,13 @@ pub struct GroupContext {
     pub what: String,
 }
 
+/// The variables of the templates of `scope/`: what is different in a project that watches the whole cluster.
+#[derive(Debug, Clone, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct ScopeContext {
+    pub project: String,
+}
+
 /// The variables of the templates of `webhook/` for defaulters and validators.
 #[derive(Debug, Clone, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]

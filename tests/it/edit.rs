@@ -117,7 +117,7 @@ fn refused_edits_change_nothing() {
     };
     refused(
         "edit",
-        "error: nothing to do: no option says what to change\n help: type `kbr edit --multigroup`, `kbr edit --project-name NAME` or `kbr edit --certificates ISSUER`\n",
+        "error: nothing to do: no option says what to change\n help: type `kbr edit --multigroup`, `kbr edit --namespaced`, `kbr edit --project-name NAME` or `kbr edit --certificates ISSUER`\n",
     );
     sandbox.kbr("edit --multigroup").success();
     sandbox.edit(

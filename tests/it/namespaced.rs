@@ -17,8 +17,7 @@ pub fn project() -> Sandbox {
 }
 
 /// What the variable has instead of a value in a new project.
-pub const OF_POD: &str =
-    "          valueFrom:\n            fieldRef:\n              fieldPath: metadata.namespace\n";
+pub const OF_POD: &str = "          valueFrom:\n            fieldRef:\n              apiVersion: v1\n              fieldPath: metadata.namespace\n";
 
 /// Makes the operator watch the namespaces of `value`.
 pub fn watch(sandbox: &Sandbox, value: &str) {

@@ -359,7 +359,7 @@ fn a_namespaced_operator_watches_what_olm_tells_it() {
     let project = &bundle.project;
     project.edit(
         "config/manager/manager.yaml",
-        "          valueFrom:\n            fieldRef:\n              fieldPath: metadata.namespace\n",
+        "          valueFrom:\n            fieldRef:\n              apiVersion: v1\n              fieldPath: metadata.namespace\n",
         "          value: \"team-a,team-b\"\n",
     );
     let roles = project.read("config/rbac/role.yaml");

@@ -37,7 +37,7 @@ fn drawn(random: &mut Random, project: &Sandbox) -> [String; 3] {
 fn command(random: &mut Random, project: &Sandbox) -> String {
     let [group, version, kind] = drawn(random, project);
     let of = format!("--group {group} --version {version} --kind {kind}");
-    match random.below(20) {
+    match random.below(21) {
         0..2 => format!("create api {of}"),
         2 | 3 => format!(
             "create api --group {group} --version {} --kind {kind} --controller=false",
@@ -65,6 +65,7 @@ fn command(random: &mut Random, project: &Sandbox) -> String {
         16 => format!("rename group --group {group} --to {}", random.pick(&GROUPS)),
         17 => format!("delete webhook {of} --defaulting"),
         18 => format!("delete api {of}"),
+        19 => format!("edit --namespaced={}", random.one_in(2)),
         _ => format!("edit --project-name {}", random.pick(&["deep", "wide-sea"])),
     }
 }

@@ -251,13 +251,14 @@ fn objects_are_migrated_manually_and_only_then_can_the_version_be_deleted() {
 fn stop_serving(cluster: &Cluster) {
     let path = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/widgets.example.com";
     let crd = cluster.kubectl(&["get", "--raw", path], "").success();
-    let mut crd: Value = serde_json::from_str(&crd.stdout).expect("JSON");
-    let versions = crd["spec"]["versions"].as_array_mut().expect("a list");
-    for version in versions.iter_mut().filter(|it| it["name"] == "v1") {
-        version["served"] = json!(false);
-    }
-    let replace = ["replace", "-f", "-"];
-    cluster.kubectl(&replace, &crd.to_string()).success();
+    let crd: Value = serde_json::from_str(&crd.stdout).expect("JSON");
+    let mut versions = crd["spec"]["versions"].as_array().expect("a list").iter();
+    let at = versions.position(|it| it["name"] == "v1").expect("v1");
+    let patch =
+        json!([{ "op": "replace", "path": format!("/spec/versions/{at}/served"), "value": false }]);
+    let patch = format!("--patch={patch}");
+    let line = ["patch", "crd", "widgets.example.com", "--type=json", &patch];
+    cluster.kubectl(&line, "").success();
     wait_until("the version is not served", || {
         let served = ["get", "--raw=/apis/example.com/v1/widgets"];
         cluster.kubectl(&served, "").code() != Some(0)

@@ -20,15 +20,17 @@ impl Markers {
         let markers = self.of_webhooks.get(&key)?.iter();
         let markers = markers.map(|(marker, place)| format!("// In Go: {place}.\n// {marker}\n"));
         let markers: String = markers.collect();
-        // What the scaffold says above its marker is about that marker.
-        let lines = text
-            .lines()
-            .filter(|line| !line.starts_with("// ") || is_marker(line));
-        let lines = lines.map(|line| match is_marker(line) {
-            true => markers.clone(),
-            false => format!("{line}\n"),
-        });
-        Some(lines.collect())
+        let mut lines: Vec<String> = Vec::new();
+        for line in text.lines() {
+            if line.starts_with("// +kbr:webhook:") {
+                // What the scaffold says above its marker is about that marker.
+                while lines.pop_if(|above| above.starts_with("// ")).is_some() {}
+                lines.push(markers.clone());
+            } else {
+                lines.push(format!("{line}\n"));
+            }
+        }
+        Some(lines.concat())
     }
 
     /// `src/lib.rs` with the markers of the rest of the code.
@@ -67,10 +69,6 @@ impl Markers {
             path: reconciler.file.path.to_owned(),
         }
     }
-}
-
-fn is_marker(line: &str) -> bool {
-    line.starts_with("// +kbr:webhook:")
 }
 
 /// A line of a comment in Go as one in Rust: nothing that rustc refuses, that rustfmt changes, or that kbr takes for a

@@ -104,7 +104,7 @@ fn code_of_the_owner_stays_and_uses_the_new_kind() {
     let mut bench = SINGLE.clone();
     let controller = "src/controller/captain_controller.rs";
     let owners = "
-/// Not [`Captain`](v1::Captain), nor CaptainSpec, but [`v2::CaptainStatus`].
+/// Not [`Captain`](v1::Captain), nor CaptainSpec, but [`api::v2::CaptainStatus`].
 // +kbr:rbac:groups=crew.example.com,resources=captains;captains/status,verbs=get;update
 // +kbr:rbac:groups=other.example.com,resources=captains,verbs=get
 // +kbr:rbac:groups={apps, crew.example.com},resources={captains,captains/status},verbs={get}

@@ -50,6 +50,8 @@ pub(super) fn parse(marker: &CodeMarker) -> Result<Value, MarkerError> {
         "apiVersions": versions,
         "operations": verbs,
         "resources": resources,
+        // The default. The API server adds it inside of what is applied as a whole, so two deployers would conflict.
+        "scope": "*",
     }))
 }
 

@@ -137,6 +137,7 @@ fn a_short_marker_is_enough() {
                 "apiVersions": ["v1"],
                 "operations": ["CREATE"],
                 "resources": ["jobs"],
+                "scope": "*",
             }],
             "sideEffects": "None",
         }],
@@ -237,6 +238,7 @@ fn a_rule_is_the_same_however_it_is_written() {
                 "apiVersions": ["v1"],
                 "operations": ["CREATE", "UPDATE"],
                 "resources": ["pods", "pods/ephemeralcontainers"],
+                "scope": "*",
             }])
         );
     }

@@ -95,6 +95,7 @@ error: `.clippy.toml` already exists with different content
        `examples/run-local.rs` already exists with different content
        `hack/delete.sh` already exists with different content
        `hack/deploy.sh` already exists with different content
+       `hack/forget-version.sh` already exists with different content
        `hack/test-e2e.sh` already exists with different content
        `src/controller.rs` already exists with different content
        `src/lib.rs` already exists with different content
@@ -225,11 +226,13 @@ error: `.clippy.toml` already exists with different content
        `third_party/kbr-runtime/src/webhook/conversion/carry.rs` already exists with different content
        `third_party/kbr-runtime/src/webhook/conversion/carry/annotation.rs` already exists with different content
        `third_party/kbr-runtime/src/webhook/conversion/carry/object.rs` already exists with different content
+       `third_party/kbr-runtime/src/webhook/conversion/carry/part.rs` already exists with different content
        `third_party/kbr-runtime/src/webhook/conversion/copy_fields.rs` already exists with different content
        `third_party/kbr-runtime/src/webhook/conversion/difference.rs` already exists with different content
        `third_party/kbr-runtime/src/webhook/conversion/mapping.rs` already exists with different content
        `third_party/kbr-runtime/src/webhook/conversion/measure.rs` already exists with different content
        `third_party/kbr-runtime/src/webhook/conversion/schema.rs` already exists with different content
+       `third_party/kbr-runtime/src/webhook/conversion/schema/part.rs` already exists with different content
        `third_party/kbr-runtime/src/webhook/conversion/shallow.rs` already exists with different content
        `third_party/kbr-runtime/src/webhook/field.rs` already exists with different content
        `third_party/kbr-runtime/src/webhook/field/path.rs` already exists with different content
@@ -299,6 +302,7 @@ error: `.clippy.toml` already exists with different content
        `third_party/kbr-testing/src/suite.rs` already exists with different content
        `third_party/kbr-testing/src/test_target.rs` already exists with different content
        `third_party/kbr-testing/src/thread.rs` already exists with different content
+       `third_party/kbr-testing/src/unreadable.rs` already exists with different content
        `third_party/kbr-testing/src/values.rs` already exists with different content
        `third_party/kbr-testing/src/values/numbers.rs` already exists with different content
        `third_party/kbr-testing/src/values/texts.rs` already exists with different content

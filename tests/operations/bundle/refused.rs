@@ -158,8 +158,8 @@ fn webhooks_that_olm_cannot_call_as_they_are_meant_are_refused() {
     let long = "v".repeat(40) + ".batch.tutorial.kubebuilder.io";
     for (from, to, words) in [
         (
-            "  sideEffects: None\n",
-            "  matchConditions: [{name: a, expression: 'true'}]\n  sideEffects: None\n",
+            "  - name: unless-deleted\n",
+            "  - name: of-the-owner\n",
             "has `matchConditions`",
         ),
         (

@@ -130,7 +130,7 @@ fn impossible_names_are_refused() {
         bench.refused("edit --project-name zoo"),
         ["edit-package-exists"]
     );
-    bench.edit(lock::PATH, "<<<<<<< ours\n");
+    bench.edit(lock::PATH, "[[package\n");
     assert_eq!(
         bench.refused("edit --project-name zoo"),
         ["lock-unreadable"]

@@ -160,7 +160,7 @@ fn verb(random: &mut Random, project: &Project) -> String {
         .as_ref()
         .map_or_else(String::new, |group| format!("--group {group} "));
     let of = format!("{group}--version {} --kind {}", it.version, it.kind);
-    match random.below(14) {
+    match random.below(15) {
         0 => format!("create webhook {of} --defaulting"),
         1 => format!("create webhook {of} --programmatic-validation"),
         2 | 3 => {
@@ -192,6 +192,7 @@ fn verb(random: &mut Random, project: &Project) -> String {
         }
         10 => random.pick(&["chart", "bundle"]).to_owned(),
         11 => format!("import crd {GIVEN}"),
+        12 => format!("edit --namespaced={}", random.one_in(2)),
         _ => renamed(random, it),
     }
 }

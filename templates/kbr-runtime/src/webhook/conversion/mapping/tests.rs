@@ -69,8 +69,8 @@ mod renamed {
     use super::*;
 
     #[derive(Clone, CustomResource, Debug, Default, Deserialize, JsonSchema, Serialize)]
-    #[kube(group = "example.com", version = "v1", kind = "Old")]
-    pub struct OldSpec {
+    #[kube(group = "example.com", version = "v1", kind = "Older")]
+    pub struct OlderSpec {
         size: u8,
         color: String,
         mode: Mode,
@@ -93,8 +93,8 @@ mod renamed {
     }
 
     #[derive(Clone, CustomResource, Debug, Default, Deserialize, JsonSchema, Serialize)]
-    #[kube(group = "example.com", version = "v2", kind = "New")]
-    pub struct NewSpec {
+    #[kube(group = "example.com", version = "v2", kind = "Newer")]
+    pub struct NewerSpec {
         count: u8,
         paint: String,
         pace: Mode,
@@ -111,12 +111,12 @@ mod renamed {
     pub struct Renaming;
 
     impl Converter for Renaming {
-        type Hub = Old;
-        type Spoke = New;
+        type Hub = Older;
+        type Spoke = Newer;
 
-        fn to_hub(&self, new: New) -> Old {
+        fn to_hub(&self, new: Newer) -> Older {
             let pieces = new.spec.pieces.into_iter();
-            let spec = OldSpec {
+            let spec = OlderSpec {
                 size: new.spec.count,
                 color: new.spec.paint,
                 mode: new.spec.pace,
@@ -128,12 +128,12 @@ mod renamed {
                     })
                     .collect(),
             };
-            Old::new("", spec)
+            Older::new("", spec)
         }
 
-        fn to_spoke(&self, old: Old) -> New {
+        fn to_spoke(&self, old: Older) -> Newer {
             let parts = old.spec.parts.into_iter();
-            let spec = NewSpec {
+            let spec = NewerSpec {
                 count: old.spec.size,
                 paint: old.spec.color,
                 pace: old.spec.mode,
@@ -145,7 +145,7 @@ mod renamed {
                     })
                     .collect(),
             };
-            New::new("", spec)
+            Newer::new("", spec)
         }
     }
 }
@@ -194,7 +194,7 @@ fn each_part_of_an_object_is_converted_field_by_field() {
                     let api_version = format!("example.com/{}", side.version);
                     let spec = subset(names, fields);
                     let mut part =
-                        json!({"apiVersion": api_version, "kind": "Old", "metadata": metadata});
+                        json!({"apiVersion": api_version, "kind": "Older", "metadata": metadata});
                     if spec != json!({}) {
                         part["spec"] = spec;
                     }
