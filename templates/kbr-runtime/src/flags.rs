@@ -3,8 +3,10 @@
 
 //! The manager's command line.
 //!
-//! Names and defaults are those of a kubebuilder project if it has the flag. This module only parses: what a
-//! value means is decided where it is used.
+//! Names and defaults are those of a kubebuilder project if it has the flag, and [`zap`] has those of its logger. This
+//! module only parses: what a value means is decided where it is used.
+
+pub(crate) mod zap;
 
 use std::ffi::OsStr;
 use std::path::PathBuf;
@@ -15,6 +17,7 @@ use k8s_openapi::jiff::SignedDuration;
 use tracing_subscriber::filter::LevelFilter;
 
 use crate::BindAddress;
+use zap::Zap;
 
 /// Flags of the manager; flatten them into the project's own flags.
 ///
@@ -45,7 +48,15 @@ pub struct Flags {
     pub health_probe_bind_address: BindAddress,
 
     /// Run controllers only while this process holds a Lease, so that only one of several replicas does.
-    #[arg(long)]
+    #[arg(
+        long,
+        value_name = "BOOL",
+        action = ArgAction::Set,
+        default_value_t = false,
+        default_missing_value = "true",
+        num_args = 0..=1,
+        require_equals = true
+    )]
     pub leader_elect: bool,
 
     /// Name of the Lease, which is created if it does not exist.
@@ -111,6 +122,9 @@ pub struct Flags {
     /// Format of log lines; by default text on a terminal, otherwise JSON.
     #[arg(long, value_name = "FORMAT", value_enum)]
     pub log_format: Option<LogFormat>,
+
+    #[command(flatten)]
+    pub(crate) zap: Zap,
 
     /// How long a request to the API server may take, including its response. Watches have limits of
     /// their own, and may take at most 30s to begin.

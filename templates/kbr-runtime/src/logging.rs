@@ -19,6 +19,7 @@ use tracing_subscriber::fmt::MakeWriter;
 use tracing_subscriber::layer::{Filter, SubscriberExt};
 use tracing_subscriber::{EnvFilter, Layer, Registry, reload};
 
+use crate::flags::zap::TimeEncoding;
 use crate::{Flags, LogFormat};
 pub(crate) use log_limit::LogLimit;
 
@@ -35,13 +36,20 @@ pub(crate) type BoxLayer = Box<dyn Layer<Registry> + Send + Sync>;
 pub fn init(flags: &Flags) {
     let terminal = io::stderr().is_terminal();
     let rust_log = std::env::var("RUST_LOG").unwrap_or_default();
-    let (filter, problem) = match filter(flags.log_level, &rust_log) {
+    let level = flags.zap.level().unwrap_or(flags.log_level);
+    let (filter, problem) = match filter(level, &rust_log) {
         Ok(filter) => (filter, None),
-        Err(problem) => (flags.log_level.to_string().into(), Some(problem)),
+        Err(problem) => (level.to_string().into(), Some(problem)),
     };
-    let format = format(flags.log_format, terminal);
+    let format = format(flags.zap.format().or(flags.log_format), terminal);
     let (filter, handle) = reload::Layer::new(filter);
-    let layers = vec![lines(format, terminal, filter, io::stderr)];
+    let layers = vec![lines(
+        format,
+        flags.zap.time(),
+        terminal,
+        filter,
+        io::stderr,
+    )];
     #[cfg(feature = "otlp")]
     let traces = crate::otlp::Traces::from_environment();
     #[cfg(feature = "otlp")]
@@ -122,6 +130,7 @@ fn subscriber(layers: Vec<BoxLayer>) -> impl Subscriber + Send + Sync {
 /// Writes a line to `writer` for everything that passes `filter`.
 fn lines(
     format: LogFormat,
+    time: TimeEncoding,
     color: bool,
     filter: impl Filter<Registry> + Send + Sync + 'static,
     writer: impl for<'w> MakeWriter<'w> + Send + Sync + 'static,
@@ -129,6 +138,7 @@ fn lines(
     let filter = filter.and(without_bodies());
     let lines = tracing_subscriber::fmt::layer()
         .with_writer(writer)
+        .with_timer(time)
         .with_ansi(color);
     match format {
         LogFormat::Text => lines.with_filter(filter).boxed(),

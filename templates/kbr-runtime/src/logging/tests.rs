@@ -24,12 +24,24 @@ pub(crate) fn logged(filter: EnvFilter, action: impl FnOnce()) -> Vec<serde_json
     // tracing remembers for all threads that nobody listens to a message. With a logger for all of
     // them, a test on another thread cannot cause that.
     let everything = EnvFilter::new("trace");
-    let global = lines(LogFormat::Json, false, everything, io::sink);
+    let global = lines(
+        LogFormat::Json,
+        TimeEncoding::default(),
+        false,
+        everything,
+        io::sink,
+    );
     let _ = tracing::subscriber::set_global_default(subscriber(vec![global]));
 
     let buffer = Buffer::default();
     let writer = buffer.clone();
-    let local = lines(LogFormat::Json, false, filter, move || writer.clone());
+    let local = lines(
+        LogFormat::Json,
+        TimeEncoding::default(),
+        false,
+        filter,
+        move || writer.clone(),
+    );
     tracing::subscriber::with_default(subscriber(vec![local]), action);
     let bytes = buffer.0.lock().unwrap();
     let lines = bytes.split_inclusive(|byte| *byte == b'\n');
