@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use super::source::Source;
 use super::{Move, MoveError};
 
 /// The folder of a path, empty for the project's root.
@@ -41,6 +42,10 @@ pub fn places<'a>(
         let [from, to] = [&it.from, &it.to].map(|module| stem(folder(&it.root), module));
         let is_file = |path: &str| files.contains_key(path);
         if !is_file(&format!("{from}.rs")) && !is_file(&format!("{from}/mod.rs")) {
+            if !is_declared(it, files) {
+                // Its owner removed it.
+                continue;
+            }
             return Err(MoveError::Missing {
                 root: it.root.clone(),
                 module: it.from.clone(),
@@ -62,6 +67,20 @@ pub fn places<'a>(
         .collect();
     check(&places)?;
     Ok(places)
+}
+
+/// Whether the module around it declares a module.
+fn is_declared(it: &Move, files: &BTreeMap<&str, &str>) -> bool {
+    let (parent, name) = it.from.rsplit_once("::").unwrap_or(("", &it.from));
+    let around = stem(folder(&it.root), parent);
+    let places = match parent {
+        "" => vec![it.root.clone()],
+        _ => vec![format!("{around}.rs"), format!("{around}/mod.rs")],
+    };
+    let plain = |name: &str| name.trim_start_matches("r#").to_owned();
+    let texts = places.iter().filter_map(|path| files.get(path.as_str()));
+    let mut declarations = texts.flat_map(|text| Source::read(text).declarations);
+    declarations.any(|it| plain(&it.name.text) == plain(name))
 }
 
 /// Refuses two files with one path, and a moved file of a module that would have two files.

@@ -20,8 +20,9 @@ use crate::layout;
 use crate::plan::Plan;
 use crate::project::{PROJECT_FILE, Project};
 use crate::templates;
-use check::{add_crds, different, has_other_lines, inverse, rendered, up_to_date};
-use draw::{comment, draw};
+pub use check::add_crds;
+use check::{different, has_other_lines, inverse, rendered, up_to_date};
+use draw::{comment, declaration, draw};
 
 /// One step of a history.
 #[derive(Clone, Debug)]
@@ -52,6 +53,7 @@ enum How {
     Extend,
     /// A module of the owner's own among the lines above a marker.
     Among,
+    /// A file, and what declares it as a module.
     Delete,
     /// Another prefix for the names of all objects.
     Prefix,
@@ -122,6 +124,15 @@ impl World {
                 self.edits.retain(|it| it.how != How::Prefix);
             }
             How::Delete => {
+                // The declaration of a module goes with its file.
+                if let Some((parent, at)) = declaration(&self.real, &edit.path)
+                    && let Some(text) = self.real.files.get_mut(&parent)
+                {
+                    let lines = text.lines().enumerate();
+                    let kept = lines.filter_map(|(line, text)| (line != at).then_some(text));
+                    *text = kept.collect::<Vec<_>>().join("\n") + "\n";
+                    self.edited.insert(parent);
+                }
                 self.real.files.remove(&edit.path);
                 self.edited.insert(edit.path.clone());
                 self.deleted.insert(edit.path.clone());

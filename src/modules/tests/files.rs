@@ -187,11 +187,15 @@ fn a_path_that_is_taken_is_refused() {
 
 #[test]
 fn a_module_without_a_file_is_refused() {
-    let error = run(&moves(&[(API, "v3", "batch::v3")]), &[]).expect_err("no v3");
+    let v3 = moves(&[(API, "v3", "batch::v3")]);
+    let declared = [("api/src/lib.rs", "pub mod v3;\n")];
+    let error = run(&v3, &declared).expect_err("no v3");
     assert_eq!(
         error.to_string(),
         "the modules cannot be moved: the module `v3` of `api/src/lib.rs` has no file"
     );
+    let moved = run(&v3, &[("api/src/lib.rs", "pub mod v1;\n")]).expect("nothing to move");
+    assert_eq!(moved, Moved::default());
 }
 
 #[test]

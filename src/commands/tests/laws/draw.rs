@@ -3,6 +3,7 @@
 use super::start::{EXTERNAL, GIVEN};
 use super::{Edit, How, Step, World};
 use crate::commands::target::named;
+use crate::commands::tests::Bench;
 use crate::fuzz::random::Random;
 use crate::layout;
 use crate::project::{Admission, Project, Resource};
@@ -14,6 +15,33 @@ pub fn comment(path: &str, text: &str) -> String {
         Some((_, "md")) => format!("<!-- {text} -->"),
         _ => format!("# {text}"),
     }
+}
+
+/// The file that declares the module of a file, and the number of the line; `None` if other modules are below it.
+pub fn declaration(bench: &Bench, path: &str) -> Option<(String, usize)> {
+    let stem = path.strip_suffix(".rs")?;
+    let (folder, name) = stem.rsplit_once('/')?;
+    let has_others = bench
+        .files
+        .keys()
+        .any(|it| it.starts_with(&format!("{stem}/")));
+    let parents = [
+        format!("{folder}.rs"),
+        format!("{folder}/lib.rs"),
+        format!("{folder}/main.rs"),
+        format!("{folder}/mod.rs"),
+    ];
+    let end = format!("mod {name};");
+    parents
+        .into_iter()
+        .filter(|_| !has_others)
+        .find_map(|parent| {
+            let mut lines = bench.files.get(&parent)?.lines();
+            Some((
+                parent.clone(),
+                lines.position(|line| line.trim_start().ends_with(&end))?,
+            ))
+        })
 }
 
 /// Draws a step that may be possible.
@@ -53,6 +81,12 @@ fn prefix(world: &World, token: String) -> Option<Edit> {
         token,
         how: How::Prefix,
     })
+}
+
+/// Whether a comment may stand at the end of a line.
+fn is_plain(line: &str) -> bool {
+    let line = line.trim_end();
+    !line.is_empty() && !line.ends_with(['\\', '|', '"', '>', '`']) && !line.contains("//!")
 }
 
 fn drawn_edit(random: &mut Random, world: &World, number: usize) -> Option<Edit> {
@@ -113,11 +147,8 @@ fn drawn_edit(random: &mut Random, world: &World, number: usize) -> Option<Edit>
     let is_near = |line: &&str| line.contains("+kbr:") || line.contains("altered");
     let near = lines.get(at.saturating_sub(3)..(at + 8).min(lines.len()))?;
     let is_free = !near.iter().any(is_near) && at < lines.len();
-    let is_plain = |line: &str| {
-        let line = line.trim_end();
-        !line.is_empty() && !line.ends_with(['\\', '|', '"', '>', '`']) && !line.contains("//!")
-    };
     let is_possible = match how {
+        How::Delete if path.ends_with(".rs") => declaration(&world.real, &path).is_some(),
         How::Delete => path.ends_with(".yaml") && !path.ends_with("kustomization.yaml"),
         How::Extend => is_free && path.ends_with(".rs") && is_plain(lines[at]),
         How::Insert => is_free,
