@@ -100,8 +100,10 @@ pub fn run(cli: Cli, report: &Report) -> Result<()> {
         Command::Delete(args) => {
             change(&run, |project, tree| deleted(project.clone(), &args, tree))
         }
-        Command::Edit(args) => change(&run, |project, tree| edited(project, &args, tree, &format)),
-        Command::Rename(args) => change(&run, |project, tree| {
+        Command::Edit(args) => changed(&run, load_all(root)?, |project, tree| {
+            edited(project, &args, tree, &format)
+        }),
+        Command::Rename(args) => changed(&run, load_all(root)?, |project, tree| {
             rename::plan(project, &args, tree, &format)
         }),
         Command::Update(args) => update(&args, &run),
@@ -153,10 +155,26 @@ fn known_in(text: &str) -> Known {
 
 /// Changes the project as `plan` says, and its dependencies if the types of other operators need others.
 fn change(run: &Run, plan: impl FnOnce(&Project, &Tree) -> Result<Desired>) -> Result<()> {
-    let (project, tree) = load(&run.root)?;
+    changed(run, load(&run.root)?, plan)
+}
+
+/// Changes a project with these files.
+fn changed(
+    run: &Run,
+    loaded: (Project, Tree),
+    plan: impl FnOnce(&Project, &Tree) -> Result<Desired>,
+) -> Result<()> {
+    let (project, tree) = loaded;
     let planned = plan(&project, &tree)?;
     let desired = dependencies::change(&run.root, &project, planned, &tree)?;
     run.end(&tree, desired)
+}
+
+/// The project and its files, also those of other packages in its folder that use its crates.
+fn load_all(root: &Path) -> Result<(Project, Tree)> {
+    let (project, mut tree) = load(root)?;
+    tree.read_sources(root, &|manifest| module_moves::uses(&project, manifest))?;
+    Ok((project, tree))
 }
 
 fn deleted(project: Project, delete: &Delete, tree: &Tree) -> Result<Desired> {
@@ -205,7 +223,7 @@ fn manifests(args: &ManifestsArgs, color: Color, run: &Run) -> Result<()> {
     let old = against::old(&run.root, args)?;
     storage::check(&project, &tree)?;
     let mut with_sources = tree.clone();
-    with_sources.read_sources(&run.root)?;
+    with_sources.read_sources(&run.root, &|_| true)?;
     let made = manifests::from_markers(&project, &with_sources)?;
     let Some(compiled) = Compiled::of(project, tree, "kbr manifests", color, run)? else {
         return Ok(());

@@ -97,14 +97,25 @@ impl Tree {
         Ok(())
     }
 
-    /// Also reads the Rust sources in all other folders, and the manifests of their packages. A folder that is a project of
-    /// its own is not entered, nor one with build output or with what cargo has downloaded.
-    pub fn read_sources(&mut self, root: &Path) -> Result<(), IoError> {
+    /// Also reads the Rust sources in all other folders, and the manifests of their packages, if they are wanted. A folder
+    /// that is a project of its own is not entered, nor one with build output or with what cargo has downloaded.
+    pub fn read_sources(
+        &mut self,
+        root: &Path,
+        is_wanted: &dyn Fn(&str) -> bool,
+    ) -> Result<(), IoError> {
         let mut folders = vec![(String::new(), root.to_owned())];
         while let Some((prefix, folder)) = folders.pop() {
             let children = children(&folder)?;
             let is_apart = |(name, _): &(String, PathBuf)| APART.contains(&name.as_str());
             if !prefix.is_empty() && children.iter().any(is_apart) {
+                continue;
+            }
+            let manifest = children.iter().find(|(name, _)| name == "Cargo.toml");
+            if let Some((_, path)) = manifest.filter(|_| !prefix.is_empty())
+                && path.is_file()
+                && !read_text(path)?.is_some_and(|text| is_wanted(&text))
+            {
                 continue;
             }
             for (name, path) in children {

@@ -24,6 +24,7 @@ mod sources;
 mod testing;
 mod wrote;
 
+use std::collections::BTreeSet;
 use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Sender, channel};
@@ -75,10 +76,11 @@ pub fn run(root: &Path, args: &DevArgs, color: Color, report: &Report) -> Result
     if args.plan {
         report.exit_with(planned::FAILED);
     }
-    let (project, tree) = load(root)?;
+    let (project, _) = load(root)?;
+    let tree = files(root)?;
     if let (Some(context), true) = (&args.context, args.plan) {
         let name = project.project_name.to_string();
-        return planned::run((root, &name), (args, context), color, report);
+        return planned::run(root, &name, args, context, color, report);
     }
     let example = tree.text(layout::RUN_LOCAL).unwrap_or_default();
     if !example.contains(SERVES) {
@@ -97,7 +99,7 @@ pub fn run(root: &Path, args: &DevArgs, color: Color, report: &Report) -> Result
         None => session::binaries(root)?,
     };
     let (sender, events) = channel();
-    let following = follow(root, &sender)?;
+    let following = follow(root, &tree, &sender)?;
     let stop = sender.clone();
     let stopped = signals::stopped(move || drop(stop.send(Event::Stop)));
     stopped.map_err(IoError::at("follow", "signals"))?;
@@ -133,9 +135,20 @@ fn lock(root: &Path) -> Result<File> {
     }
 }
 
-fn follow(root: &Path, sender: &Sender<Event>) -> Result<Following> {
-    let mut folders: Vec<PathBuf> = Tree::folders().map(|folder| root.join(folder)).collect();
-    folders.push(root.join(layout::THIRD_PARTY));
+/// The files of the project, and the code of other packages in its folder.
+fn files(root: &Path) -> Result<Tree, IoError> {
+    let mut tree = Tree::load(root)?;
+    tree.read_sources(root, &|_| true)?;
+    Ok(tree)
+}
+
+fn follow(root: &Path, tree: &Tree, sender: &Sender<Event>) -> Result<Following> {
+    let code = tree.files().filter(|(path, _)| path.ends_with(".rs"));
+    let of_code = code.filter_map(|(path, _)| Some(path.split_once('/')?.0));
+    let known = Tree::folders().chain([layout::THIRD_PARTY]);
+    let known: Vec<&str> = known.collect();
+    let names: BTreeSet<&str> = of_code.chain(known).collect();
+    let folders: Vec<PathBuf> = names.into_iter().map(|name| root.join(name)).collect();
     let sender = sender.clone();
     let each = move |is_made| drop(sender.send(Event::Files { is_made }));
     let following = Following::start(root, folders, each);

@@ -127,7 +127,7 @@ impl ModelChange {
             types,
         };
         let conflicts = names.carry(&renderings, &sources, tree, &mut files)?;
-        let around = surroundings.changes((before, after), &places, &moved, &mut files)?;
+        let around = surroundings.changes(before, after, &places, &moved, &mut files)?;
         Ok(Self {
             files,
             around,

@@ -14,6 +14,9 @@ use crate::tree::Tree;
 /// Formats the new text of a Rust file, given the old text.
 pub type Format<'a> = &'a dyn Fn(&str, String) -> String;
 
+/// The folders of the two packages that every project has.
+const IN_MAIN: [&str; 4] = ["api/", "src/", "tests/", "examples/"];
+
 const FOLDERS: [Folder; 4] = [
     Folder::Api,
     Folder::Controllers,
@@ -27,12 +30,8 @@ pub fn moved(
     after: &Project,
     files: &BTreeMap<&str, &str>,
 ) -> Result<Moved, MoveError> {
-    let names = |project: &Project| {
-        let own = project.project_name.crate_name();
-        [vec!["api".to_owned(), format!("{own}_api")], vec![own]]
-    };
     let roots = [layout::API_LIB, layout::LIB].into_iter();
-    let crates = roots.zip(names(before)).zip(names(after));
+    let crates = roots.zip(crate_names(before)).zip(crate_names(after));
     let crates = crates.map(|((root, old), new)| Crate {
         root: root.to_owned(),
         names: old
@@ -44,14 +43,33 @@ pub fn moved(
     modules::rewrite(&crates.collect::<Vec<_>>(), &moves(before, after), files)
 }
 
-/// The project's own Rust files and the files beside them, without vendored or generated files.
+/// The names in paths of the project's crates, of the API and of the operator.
+pub fn crate_names(project: &Project) -> [Vec<String>; 2] {
+    let own = project.project_name.crate_name();
+    [vec!["api".to_owned(), format!("{own}_api")], vec![own]]
+}
+
+/// Whether the package with this manifest uses the project's crates.
+pub fn uses(project: &Project, manifest: &str) -> bool {
+    let name = project.project_name.as_str();
+    let api = format!("{name}-api");
+    let is_key = |line: &str| {
+        let key = line.split(['=', '.']).next().unwrap_or_default().trim();
+        let key = key.trim_matches(['"', '\'']);
+        ["api", name].contains(&key)
+    };
+    manifest
+        .lines()
+        .any(|line| line.contains(&api) || is_key(line) || line.contains(&format!("\"{name}\"")))
+}
+
+/// The project's own Rust files and the files beside them, also those of other packages, without vendored or generated
+/// files.
 pub fn sources(tree: &Tree) -> BTreeMap<&str, &str> {
     let is_source = |path: &str| {
         path != layout::CRDGEN
             && !layout::is_vendored(path)
-            && ["api/", "src/", "tests/", "examples/"]
-                .iter()
-                .any(|folder| path.starts_with(folder))
+            && (path.ends_with(".rs") || IN_MAIN.iter().any(|folder| path.starts_with(folder)))
     };
     tree.files().filter(|(path, _)| is_source(path)).collect()
 }

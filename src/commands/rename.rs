@@ -46,6 +46,7 @@ pub fn plan(project: &Project, args: &Rename, tree: &Tree, format: Format<'_>) -
     let both = changed(before, &after);
     let names = both.flat_map(|(old, new)| webhook_names([(before, old), (&after, new)]));
     words.webhooks = names.collect();
+    words.crates = module_moves::crate_names(before).concat();
     let crds = crds(before, &after, tree);
     let pairs = scaffold::pairs(before, &after);
     let mut renamed = ModelChange::of(before, &after, &words, &pairs, Vec::new(), tree)?;

@@ -25,6 +25,8 @@ const ENDINGS: [&str; 7] = [
 /// Pairs of old and new names.
 #[derive(Debug, Default)]
 pub struct RenameMap {
+    /// The names in paths of the project's crates.
+    pub crates: Vec<String>,
     /// The group, including the domain.
     pub group: [String; 2],
     /// The kind, if it changes.
@@ -33,6 +35,8 @@ pub struct RenameMap {
     pub type_name: Option<[String; 2]>,
     /// The version, if it changes.
     pub version: Option<[String; 2]>,
+    /// The module of a version, if all code in a file is for another one.
+    pub version_module: Option<[String; 2]>,
     /// The plurals of the kinds concerned; empty if these are all kinds of the group.
     pub plurals: Vec<[String; 2]>,
     /// The names of the webhooks in the API server's configuration.
@@ -65,13 +69,17 @@ impl RenameMap {
     /// and all of them in code markers.
     pub fn in_code(&self, text: &str, has_type: bool) -> String {
         let code = Code::read(text);
-        let origins = Origins::of(&code);
+        let origins = Origins::of(&code, &self.crates);
         let mut all: Vec<Replacement> = Vec::new();
         let mut attribute_end = 0;
         for at in 0..code.len() {
             attribute_end = code.attribute(at).map_or(attribute_end, |it| it.end);
             if code.is_word(at) {
-                let renamed = self.identifier(&code.segment(at));
+                let word = code.segment(at);
+                let is_in_path = at >= 2 && code.is_separator(at - 2) || code.is_separator(at + 1);
+                let module = self.version_module.as_ref().filter(|_| is_in_path);
+                let module = module.and_then(|pair| renamed(pair, &word));
+                let renamed = self.identifier(&word).or(module);
                 all.extend(renamed.filter(|_| !origins.is_foreign_token(at)));
             }
             let literal = code.string(at).filter(|_| at < attribute_end);
@@ -294,6 +302,31 @@ mod tests {
             "#[serde(with = \"other::Job\")] struct A;",
         ] {
             assert_eq!(words().in_code(kept, true), kept);
+        }
+    }
+
+    #[test]
+    fn in_another_package_the_name_of_the_crate_tells() {
+        let words = RenameMap {
+            type_name: Some(["Job".to_owned(), "Task".to_owned()]),
+            crates: vec!["trial_api".to_owned()],
+            ..RenameMap::default()
+        };
+        for (before, after) in [
+            (
+                "use trial_api::v1::Job; fn f(a: Job) {}",
+                "use trial_api::v1::Task; fn f(a: Task) {}",
+            ),
+            (
+                "fn f(a: trial_api::v1::Job, b: k8s::v1::Job) {}",
+                "fn f(a: trial_api::v1::Task, b: k8s::v1::Job) {}",
+            ),
+            (
+                "fn f(a: trial_api::external::argo::v1::Job) {}",
+                "fn f(a: trial_api::external::argo::v1::Job) {}",
+            ),
+        ] {
+            assert_eq!(words.in_code(before, true), after);
         }
     }
 }

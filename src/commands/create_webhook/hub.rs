@@ -82,8 +82,8 @@ enum How {
 }
 
 impl HubFile {
-    /// The modules below a module that moves.
-    fn below(&self, tree: &Tree) -> Vec<Change> {
+    /// The modules below a module that moves, with the new names.
+    fn below(&self, words: &RenameMap, tree: &Tree) -> Vec<Change> {
         let folder = |part: &Part| part.path.strip_suffix(".rs").map(|it| format!("{it}/"));
         let (Some(old), Some(new)) = (folder(&self.old), folder(&self.new)) else {
             return Vec::new();
@@ -94,7 +94,10 @@ impl HubFile {
         let change = |(path, text): (&str, &str)| Change::Rewrite {
             from: path.to_owned(),
             path: format!("{new}{}", &path[old.len()..]),
-            text: text.to_owned(),
+            text: match path.ends_with(".rs") && matches!(self.how, How::Type) {
+                true => words.in_code(text, false),
+                false => text.to_owned(),
+            },
             rendered: None,
         };
         below.map(change).collect()
@@ -133,6 +136,10 @@ impl HubChanges {
             removed: removed_sample([before, after], [old_hub, new_hub], tree),
         };
         let words = words(before, after, old_hub, new_hub);
+        let below = RenameMap {
+            version_module: words.version.clone(),
+            ..self::words(before, after, old_hub, new_hub)
+        };
         let rendered = scaffold::rendered(before);
         let mut carrier = Carrier::new(before, [&rendered, &rendered], tree);
         for it in &all {
@@ -173,7 +180,7 @@ impl HubChanges {
                 text,
                 rendered: texts,
             });
-            files.changes.extend(it.below(tree));
+            files.changes.extend(it.below(&below, tree));
         }
         files.changes.extend(carrier.both(after, &files.moved));
         files.conflicts = carrier.end()?;

@@ -334,3 +334,20 @@ fn a_webhook_of_the_new_hub_stays_and_the_other_is_named() {
     let defaulter = "src/webhook/v1alpha1/foo_defaulter.rs";
     assert_eq!(after.text(defaulter), bench.text(defaulter));
 }
+
+#[test]
+fn modules_below_a_file_of_the_hub_follow_it() {
+    let mut bench = with_hub();
+    let text = |version: &str| {
+        format!(
+            "use api::{version};\nuse k8s_openapi::api::apps::v1alpha1 as apps;\n\n\
+             // +kbr:webhook:path=/a,groups=example.com,resources=foos,versions={version},name=a\n\
+             fn mine(a: {version}::Foo, b: api::{version}::FooSpec, c: k8s::v1alpha1::Foo) {{}}\n"
+        )
+    };
+    let [from, to] = ["v1alpha1", "v1"].map(|it| format!("src/webhook/{it}/foo_defaulter/mine.rs"));
+    bench.files.insert(from.clone(), text("v1alpha1"));
+    let after = bench.after(MOVE);
+    assert_eq!(after.text(&to), text("v1"));
+    assert_eq!(after.files.get(&from), None);
+}

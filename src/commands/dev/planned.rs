@@ -24,8 +24,10 @@ pub const FAILED: u8 = 2;
 
 /// Builds the operator `name`, prints its plan for the cluster of the context, and exits with its code.
 pub fn run(
-    (root, name): (&Path, &str),
-    (args, context): (&DevArgs, &str),
+    root: &Path,
+    name: &str,
+    args: &DevArgs,
+    context: &str,
     color: Color,
     report: &Report,
 ) -> Result<()> {

@@ -199,7 +199,7 @@ impl<'a> Session<'a> {
 
     /// Finds out what has changed in the project.
     fn look(&mut self, edited: Instant) {
-        let Ok(tree) = Tree::load(self.root) else {
+        let Ok(tree) = super::files(self.root) else {
             // Something vanished while it was read: a branch is being switched.
             self.debounce.touch(Instant::now());
             return;

@@ -46,13 +46,18 @@ fn files_of<'a>(
 
 /// Whether cargo builds the operator from that file.
 fn is_code(path: &str) -> bool {
-    let is_source = layout::SOURCES
-        .iter()
-        .any(|folder| path.starts_with(folder));
+    let [types, sources] = layout::SOURCES;
+    let is_source = path.starts_with(types) || path.starts_with(sources) || is_of_member(path);
     (is_source && path != layout::CRDGEN)
         || layout::is_vendored(path)
         || path.ends_with(layout::MANIFEST)
         || ["Cargo.lock", "build.rs"].contains(&path)
+}
+
+/// Whether the file is code of another package of the workspace.
+fn is_of_member(path: &str) -> bool {
+    const APART: [&str; 4] = ["api/", "tests/", "examples/", "benches/"];
+    path.ends_with(".rs") && !APART.iter().any(|folder| path.starts_with(folder))
 }
 
 fn is_type(path: &str) -> bool {
@@ -69,7 +74,7 @@ fn marked(tree: &Tree) -> Vec<(&str, &str)> {
     let [_, sources] = layout::SOURCES;
     let lines = tree
         .files()
-        .filter(|(path, _)| path.starts_with(sources))
+        .filter(|(path, _)| path.starts_with(sources) || is_of_member(path))
         .flat_map(|(path, text)| {
             let has_webhook = PREFIXES
                 .iter()
@@ -120,6 +125,8 @@ mod tests {
             ("api/README.md", "# A\n"),
             ("api/src/v1.rs", "struct A;\n"),
             ("src/controller.rs", CONTROLLER),
+            ("tools/Cargo.toml", "[package]\n"),
+            ("tools/src/lib.rs", CONTROLLER),
             (
                 "src/webhook.rs",
                 "// +kbr:webhook:mutating=true\nconst A: u8 = 1;\nconst PATH: &str = \"/a\";\n",
@@ -184,6 +191,9 @@ mod tests {
             ("src/controller.rs", CONTROLLER, NOTHING),
             ("src/controller.rs", &more, CODE),
             ("src/controller.rs", &other, manifests),
+            ("tools/src/lib.rs", &more, CODE),
+            ("tools/src/lib.rs", &other, manifests),
+            ("tools/Cargo.toml", "", CODE),
             ("src/controller.rs", without, manifests),
             ("api/src/v1.rs", "struct B;\n", manifests),
             ("Cargo.toml", "", CODE),

@@ -77,7 +77,8 @@ impl Surroundings {
     /// module that contains code of the user. A file whose old one at one of `places` was deleted is not added.
     pub fn changes(
         &self,
-        (before, after): (&Project, &Project),
+        before: &Project,
+        after: &Project,
         places: &[(String, String)],
         moved: &Moved,
         files: &mut RenamedFiles,

@@ -4,15 +4,17 @@
 //! one, and paths are rewritten token by token. Pure.
 
 use crate::commands::clashes;
-use crate::commands::desired::Desired;
+use crate::commands::desired::{Desired, rewrite};
 use crate::commands::edit::error::EditError;
 use crate::commands::error::Result;
 use crate::commands::init_files;
 use crate::commands::model_change::ModelChange;
 use crate::commands::module_moves::Format;
 use crate::commands::rename_map::RenameMap;
+use crate::layout;
 use crate::lock::{self, Lock};
 use crate::names::{ProjectName, objects};
+use crate::plan::Change;
 use crate::project::Project;
 use crate::rendered::hash;
 use crate::scaffold;
@@ -52,7 +54,8 @@ pub fn plan(
     }));
     let pairs = scaffold::pairs(project, &after);
     let mut renamed = ModelChange::of(project, &after, &words, &pairs, texts, tree)?;
-    let changes = renamed.changes(&mut after, tree, format);
+    let mut changes = renamed.changes(&mut after, tree, format);
+    changes.extend(manifests(project, name, tree));
     // Cargo has added packages to the lock file that kbr rendered.
     let rendered = |name: &ProjectName| hash(&lock::render(name.as_str()));
     if after.files.get(lock::PATH) == Some(&rendered(old)) {
@@ -64,6 +67,33 @@ pub fn plan(
         warnings.push(of_cluster(old));
     }
     Ok(renamed.desired(after, changes, warnings))
+}
+
+/// The changes of manifests of other packages, which depend on the packages that get other names.
+fn manifests(project: &Project, name: &ProjectName, tree: &Tree) -> Vec<Change> {
+    let (old, new) = (project.project_name.as_str(), name.as_str());
+    let is_other = |path: &str| {
+        path.ends_with(&format!("/{}", layout::MANIFEST))
+            && !project.files.contains_key(path)
+            && !layout::is_vendored(path)
+    };
+    let others = tree.files().filter(|(path, _)| is_other(path));
+    let changed = others.filter_map(|(path, text)| {
+        let lines = text.split_inclusive('\n').map(|line| {
+            let line = line.replace(&format!("{old}-api"), &format!("{new}-api"));
+            let is_key = |rest: &str| rest.starts_with([' ', '.', '=']);
+            match line.strip_prefix(old).filter(|rest| is_key(rest)) {
+                Some(rest) => format!("{new}{rest}"),
+                None => line.replace(
+                    &format!("package = \"{old}\""),
+                    &format!("package = \"{new}\""),
+                ),
+            }
+        });
+        let lines: String = lines.collect();
+        (lines != text).then(|| rewrite(path, lines))
+    });
+    changed.collect()
 }
 
 /// The texts that refer to the project; its name alone may be any word.

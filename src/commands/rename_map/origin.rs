@@ -17,6 +17,8 @@ const OF_OPERATOR: [&str; 3] = ["controller", "register", "webhook"];
 /// What a file says about the names in it.
 pub struct Origins<'c> {
     code: &'c Code<'c>,
+    /// The names of the project's crates.
+    crates: &'c [String],
     imports: Vec<Import>,
     /// The names in imports, by where they begin, each with the path to it.
     imported: BTreeMap<usize, Vec<String>>,
@@ -34,9 +36,10 @@ struct Import {
 }
 
 impl<'c> Origins<'c> {
-    pub fn of(code: &'c Code<'c>) -> Self {
+    pub fn of(code: &'c Code<'c>, crates: &'c [String]) -> Self {
         let mut origins = Self {
             code,
+            crates,
             imports: Vec::new(),
             imported: BTreeMap::new(),
             own: BTreeSet::new(),
@@ -146,10 +149,13 @@ impl<'c> Origins<'c> {
             }
         }
         let first = path[0].as_str();
+        let is_crate =
+            ["api", "crate"].contains(&first) || self.crates.iter().any(|it| it == first);
         match first {
             // The types of other operators that kbr makes from their CRDs.
-            "api" | "crate" if path.len() > 2 => path[1] == "external",
-            "api" | "crate" | "self" | "super" => false,
+            _ if is_crate && path.len() > 2 => path[1] == "external",
+            "self" | "super" => false,
+            _ if is_crate => false,
             _ => {
                 path.len() > 1
                     && !self.has_glob
