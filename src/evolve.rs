@@ -11,7 +11,7 @@ mod patch;
 use crate::project::Base;
 use crate::rendered::hash;
 
-pub use merge::{carried, has_conflict, manifest, with_line_ends_of, with_lines_of};
+pub use merge::{carried, has_conflict, manifest, similarity, with_line_ends_of, with_lines_of};
 
 /// A file that was rendered as `old`, and now is rendered as `new`.
 #[derive(Debug, Clone, PartialEq, Eq)]

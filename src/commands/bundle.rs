@@ -29,7 +29,7 @@ pub fn plan(
     let next = "docker build --file bundle.Dockerfile --tag IMAGE .";
     let (files, is_part) = (&made.files, layout::is_of_bundle);
     let refresh = Refresh::of_package("bundle", project, tree, history, files, is_part);
-    let mut planned = refresh.desired(next);
+    let mut planned = refresh.desired(next)?;
     let again = args
         .version
         .as_ref()

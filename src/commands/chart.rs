@@ -16,7 +16,7 @@ pub fn plan(project: &Project, tree: &Tree, build: Build, history: History<'_>) 
     let is_part = |path: &str| path.starts_with(layout::CHART);
     let next = "helm install NAME dist/chart --namespace NAMESPACE --create-namespace";
     let refresh = Refresh::of_package("chart", project, tree, history, &made.files, is_part);
-    let mut planned = refresh.desired(next);
+    let mut planned = refresh.desired(next)?;
     planned.warnings.extend(made.warnings);
     Ok(planned)
 }

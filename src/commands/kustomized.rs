@@ -17,8 +17,8 @@ pub fn build(root: &Path, project: &Project, tree: &Tree) -> Result<Build> {
     let fallback = envtest::kubectl();
     let built = |more: &[&str]| -> Result<Build> {
         let text = kustomization.marked(more);
-        let changed = (layout::DEFAULT_KUSTOMIZATION, &*text);
-        let printed = kubectl::kustomize(root, layout::DEFAULT, changed, fallback.as_deref())?;
+        let path = layout::DEFAULT_KUSTOMIZATION;
+        let printed = kubectl::kustomize(root, layout::DEFAULT, path, &text, fallback.as_deref())?;
         Ok(Build::read(project, &printed)?)
     };
     // What `config/default` contains is usually listed there; only kubectl knows what it contains otherwise.

@@ -1,11 +1,14 @@
 //! Brings files that kbr renders up to date, with the edits of their owner. Pure.
 
+mod moved;
+
 use std::borrow::Cow;
 use std::cell::OnceCell;
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::cargo_toml::Manifest;
 use crate::commands::desired::{Desired, create, insert, rewrite};
+use crate::commands::error::{Error, Result};
 use crate::commands::init_files;
 use crate::commands::module_moves::Format;
 use crate::evolve::{self, carried, kept, with_line_ends_of};
@@ -14,6 +17,7 @@ use crate::plan::Change;
 use crate::project::{PROJECT_FILE, Project};
 use crate::rendered::{Rendered, hash, normalized};
 use crate::scaffold;
+use crate::toolchain::GitError;
 use crate::toolchain::git::History;
 use crate::tree::Tree;
 
@@ -43,13 +47,16 @@ pub struct Refresh<'a> {
     pub changes: Vec<Change>,
     pub warnings: Vec<String>,
     pub conflicts: Vec<String>,
+    /// Why the base of an edited file could not be looked for.
+    refused: Vec<GitError>,
 }
 
 impl<'a> Refresh<'a> {
     /// `rendered` is what kbr has rendered for the project.
     pub fn of(
         whole: &'static str,
-        (project, rendered): (&Project, Rendered),
+        project: &Project,
+        rendered: Rendered,
         tree: &'a Tree,
         history: History<'a>,
         format: Format<'a>,
@@ -65,6 +72,7 @@ impl<'a> Refresh<'a> {
             changes: Vec::new(),
             warnings: Vec::new(),
             conflicts: Vec::new(),
+            refused: Vec::new(),
         }
     }
 
@@ -88,33 +96,34 @@ impl<'a> Refresh<'a> {
             files.retain(|path, _| !is_part(path) || is_left(path));
         }
         let rendered = Rendered::new(&project, []);
-        let mut refresh = Self::of(what, (&project, rendered), tree, history, &|_, text| text);
+        let mut refresh = Self::of(what, &project, rendered, tree, history, &|_, text| text);
         refresh.files(files, is_part);
         refresh
     }
 
     /// What the command wants; `next` is the next command to type.
-    pub fn desired(self, next: &'static str) -> Desired {
-        Desired {
+    pub fn desired(self, next: &'static str) -> Result<Desired> {
+        Error::all(self.refused)?;
+        Ok(Desired {
             changes: self.changes,
             project: Some(self.project),
             warnings: self.warnings,
             conflicts: self.conflicts,
             next,
-        }
+        })
     }
 
     /// Brings these files up to date, by their paths, and takes away what is no longer among them; `is_part` says whether
     /// a recorded file belongs to them.
     pub fn files(&mut self, files: &BTreeMap<String, String>, is_part: impl Fn(&str) -> bool) {
-        for (path, text) in files {
+        let recorded = self.project.files.keys();
+        let gone = recorded.filter(|path| is_part(path) && !files.contains_key(*path));
+        let gone: Vec<String> = gone.cloned().collect();
+        let moved = self.moved(&gone, files);
+        for (path, text) in files.iter().filter(|(path, _)| !moved.contains(*path)) {
             self.file(path, text);
         }
-        let recorded: Vec<String> = self.project.files.keys().cloned().collect();
-        for path in recorded
-            .iter()
-            .filter(|path| is_part(path) && !files.contains_key(*path))
-        {
+        for path in gone.iter().filter(|path| !moved.contains(*path)) {
             self.take_away(path);
         }
     }
@@ -195,7 +204,7 @@ impl<'a> Refresh<'a> {
                 .filter(|(path, _)| path.ends_with(layout::MANIFEST) && !layout::is_vendored(path));
             let inherited = manifests.flat_map(|(path, text)| {
                 let recorded = self.project.files.get(path);
-                let base = recorded.and_then(|recorded| self.base(path, recorded, text));
+                let base = recorded.and_then(|recorded| self.base(path, recorded, text).ok()?);
                 let inherited = |text: &str| Some(text.parse::<Manifest>().ok()?.inherited());
                 let old = base.and_then(|base| inherited(&base.rendered));
                 let mut names = inherited(text).unwrap_or_default();
@@ -215,15 +224,15 @@ impl<'a> Refresh<'a> {
     }
 
     /// The text that kbr rendered, by the hash in PROJECT.
-    fn base(&self, path: &str, recorded: &str, text: &str) -> Option<Found> {
+    fn base(&self, path: &str, recorded: &str, text: &str) -> Result<Option<Found>, GitError> {
         let without = self.rendered.without_additions(path, text);
         if self.rendered.hash(path, text) == recorded {
             let rendered = without.into_owned();
             let committed = rendered.clone();
-            return Some(Found {
+            return Ok(Some(Found {
                 rendered,
                 committed,
-            });
+            }));
         }
         let kept = self.project.bases.get(path);
         let (from, wanted) = match kept {
@@ -247,14 +256,17 @@ impl<'a> Refresh<'a> {
             };
             is_it(&self.rendered).or_else(|| is_it(&then()?))
         })?;
-        let rendered = match kept {
-            Some(base) => evolve::rendered(base, &committed)?,
-            None => committed.clone(),
-        };
-        (hash(&rendered) == recorded).then_some(Found {
-            rendered,
-            committed,
-        })
+        let found = committed.and_then(|committed| {
+            let rendered = match kept {
+                Some(base) => evolve::rendered(base, &committed)?,
+                None => committed.clone(),
+            };
+            (hash(&rendered) == recorded).then_some(Found {
+                rendered,
+                committed,
+            })
+        });
+        Ok(found)
     }
 
     /// Adds a file that no earlier kbr has created.
@@ -267,7 +279,10 @@ impl<'a> Refresh<'a> {
 
     /// Merges the changes of what is rendered into an edited file.
     fn merge(&mut self, path: &str, recorded: &str, text: &str, new: &str) {
-        let base = self.base(path, recorded, text);
+        let base = match self.base(path, recorded, text) {
+            Ok(base) => base,
+            Err(error) => return self.refused.push(error),
+        };
         match &base {
             Some(found) => {
                 let from = self.project.bases.get(path).and_then(|it| it.path.clone());

@@ -19,7 +19,7 @@ use miette::Diagnostic as _;
 
 /// The plan of a command for a project's files; `None` if the command does not plan.
 pub fn planned(cli: Cli, tree: &Tree) -> Option<Result<Plan>> {
-    let desired = desired(cli, tree, &|_, _| None)?;
+    let desired = desired(cli, tree, &|_, _| Ok(None))?;
     Some(desired.and_then(|desired| resolve(desired.changes, desired.project, tree)))
 }
 
@@ -113,6 +113,7 @@ fn desired(cli: Cli, tree: &Tree, history: History<'_>) -> Option<Result<Desired
     })
 }
 
+mod bad_input;
 mod earlier;
 mod laws;
 mod order;
@@ -235,7 +236,7 @@ impl Bench {
         let known = known_in(tree.text(PROJECT_FILE).unwrap_or_default());
         let cli = Cli::of(&words, &known).expect("a line that can be parsed");
         let name = cli.name.clone();
-        let history: History<'_> = &|path, look| self.history(path, look);
+        let history: History<'_> = &|path, look| Ok(self.history(path, look));
         desired(cli, tree, history).unwrap_or_else(|| panic!("`{name}` does not plan"))
     }
 

@@ -16,7 +16,7 @@ use crate::layout;
 use crate::lock::{self, Lock};
 use crate::plan::Change;
 use crate::project::Project;
-use crate::rendered::hash;
+use crate::rendered::{hash, normalized};
 use crate::scaffold::{self, What};
 use crate::toolchain::git::History;
 use crate::tree::Tree;
@@ -48,8 +48,15 @@ pub fn plan(project: &Project, tree: &Tree, tools: &Tools<'_>) -> Result<Desired
         let is_packaged = path.starts_with(layout::CHART) || layout::is_of_bundle(path);
         path != lock::PATH && !is_packaged && !given.contains(path)
     };
-    let rendered = (project, scaffold::rendered(project));
-    let mut scaffold = Refresh::of("scaffold", rendered, tree, tools.history, tools.format);
+    let rendered = scaffold::rendered(project);
+    let mut scaffold = Refresh::of(
+        "scaffold",
+        project,
+        rendered,
+        tree,
+        tools.history,
+        tools.format,
+    );
     scaffold.files(&rendering(project), is_part);
     let mut update = Update {
         scaffold,
@@ -60,7 +67,7 @@ pub fn plan(project: &Project, tree: &Tree, tools: &Tools<'_>) -> Result<Desired
     update.scaffold.changes.push(scaffold::crdgen(project));
     update.lock();
     update.scaffold.project.renew();
-    Ok(update.scaffold.desired("kbr manifests"))
+    update.scaffold.desired("kbr manifests")
 }
 
 struct Update<'a> {
@@ -99,7 +106,7 @@ impl Update<'_> {
             .extend(gone.map(|path| Change::Remove { path }));
         let changed = new
             .iter()
-            .filter(|(path, text)| self.tree.text(path) != Some(text));
+            .filter(|(path, text)| self.tree.text(path).map(normalized).as_deref() != Some(text));
         self.scaffold
             .changes
             .extend(changed.map(|(path, text)| create(path, text.clone(), true)));

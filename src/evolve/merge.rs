@@ -7,6 +7,7 @@ use similar::{DiffTag, TextDiff};
 
 use crate::cargo_toml::Manifest;
 use crate::layout;
+use crate::rendered::normalized;
 
 /// The first and the last line of a conflict.
 const CONFLICT: [&str; 2] = ["<<<<<<< ours", ">>>>>>> theirs"];
@@ -83,6 +84,11 @@ fn is_like(one: &str, other: &str) -> bool {
     TextDiff::from_chars(one, other).ratio() > 0.4
 }
 
+/// How many of their words two texts have in common, between 0 and 1.
+pub fn similarity(one: &str, other: &str) -> f32 {
+    TextDiff::from_words(one, other).ratio()
+}
+
 fn lines(text: &str) -> Vec<&str> {
     text.split_inclusive('\n').collect()
 }
@@ -118,10 +124,10 @@ pub fn has_conflict(text: &str) -> bool {
     CONFLICT.into_iter().any(has)
 }
 
-/// A normalized text, with the line ends that `old` has.
+/// The text with the line ends that `old` has.
 pub fn with_line_ends_of(old: &str, text: String) -> String {
     match old.contains("\r\n") {
-        true => text.replace('\n', "\r\n"),
+        true => normalized(&text).replace('\n', "\r\n"),
         false => text,
     }
 }
@@ -129,7 +135,6 @@ pub fn with_line_ends_of(old: &str, text: String) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::rendered::normalized;
 
     #[test]
     fn a_conflict_is_found_and_no_line_of_it_follows_a_word() {

@@ -44,12 +44,18 @@ pub enum CargoError {
 
 #[derive(Debug, Error, Diagnostic)]
 pub enum KubectlError {
-    #[error("could not start `kubectl`: {source}")]
+    #[error("could not run `{program}`: {source}")]
     #[diagnostic(code("kubectl-missing"))]
     #[diagnostic(help(
-        "install kubectl 1.30 or newer, or type `kbr envtest use`, which brings one; KUBECTL can be the path of another"
+        "install kubectl 1.30 or newer, or type `kbr envtest use`, which brings one; KUBECTL can be another one, as a path or as words such as `minikube kubectl --`"
     ))]
-    Missing { source: io::Error },
+    Missing { program: String, source: io::Error },
+    #[error("kubectl {version} is older than 1.30, and `kubectl kustomize` failed: {reason}")]
+    #[diagnostic(code("kubectl-old"))]
+    #[diagnostic(help(
+        "install kubectl 1.30 or newer, or set KUBECTL to one, such as that in the folder that `kbr envtest path` prints"
+    ))]
+    Old { version: String, reason: String },
     #[error("`kubectl kustomize {folder}` failed: {reason}")]
     #[diagnostic(code("kustomize-failed"), help("{}", correction(.reason)))]
     Kustomize { folder: String, reason: String },
@@ -94,6 +100,12 @@ pub enum GitError {
     #[diagnostic(code("git-no-project"))]
     #[diagnostic(help("name a commit that has the project in the same folder"))]
     NoProject { git_ref: String },
+    #[error(
+        "`{path}` was edited, and this shallow clone lacks the text that kbr rendered, with which the edits are merged"
+    )]
+    #[diagnostic(code("git-shallow"))]
+    #[diagnostic(help("type `git fetch --unshallow`, and the same command again"))]
+    Shallow { path: String },
     #[error("`git {command}` failed: {reason}")]
     #[diagnostic(code("git-failed"))]
     Failed { command: String, reason: String },

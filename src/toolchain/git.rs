@@ -8,8 +8,8 @@ use super::GitError;
 use crate::project::PROJECT_FILE;
 
 /// What git's history has: given a path, it looks at each commit that changed the file there, until `look` finds
-/// something.
-pub type History<'a> = &'a dyn Fn(&str, Look<'_>) -> Option<String>;
+/// something. The error is why there may be more than it has.
+pub type History<'a> = &'a dyn Fn(&str, Look<'_>) -> Result<Option<String>, GitError>;
 
 /// Is given the text of a file in a commit, and a function that returns another file of that commit.
 pub type Look<'a> = &'a dyn Fn(&str, &dyn Fn(&str) -> Option<String>) -> Option<String>;
@@ -81,11 +81,27 @@ pub fn committed(root: &Path, git_ref: &str, folder: &str, file: &str) -> Result
 
 /// Returns what `look` finds in an earlier commit that changed a file, of any branch, or before the file was moved to its
 /// present path: given the file's text, and a function that returns another file of that commit. `None` if it finds
-/// nothing, or if there is no history.
-pub fn history(root: &Path, path: &str, look: Look<'_>) -> Option<String> {
-    find(root, path, |id, text| {
+/// nothing, or if there is no history; an error if it found nothing and there may be more history than this git can see.
+pub fn history(root: &Path, path: &str, look: Look<'_>) -> Result<Option<String>, GitError> {
+    let found = find(root, path, |id, text| {
         look(&text, &|other| shown(root, &format!("{id}:./{other}")))
-    })
+    });
+    if found.is_some() {
+        return Ok(found);
+    }
+    match git(root, "rev-parse --is-shallow-repository", &[]) {
+        Err(error) if is_in_repository(root) => Err(error),
+        Ok(Ok(answer)) if answer.trim() == "true" => Err(GitError::Shallow {
+            path: path.to_owned(),
+        }),
+        _ => Ok(None),
+    }
+}
+
+/// Whether a folder above has a repository, without git.
+fn is_in_repository(root: &Path) -> bool {
+    let absolute = std::path::absolute(root).unwrap_or_default();
+    absolute.ancestors().any(|it| it.join(".git").exists())
 }
 
 /// The text of a file of a commit, given as `COMMIT:PATH`.

@@ -1,54 +1,142 @@
 //! kubectl, for clusters of the user's kubeconfig, and as kustomize.
 
 use std::ffi::OsStr;
+use std::fmt;
 use std::fs;
-use std::path::Path;
+use std::io;
+use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::time::Duration;
+
+use serde_json::Value;
 
 use super::{KubectlError, environment};
 use crate::error::IoError;
 use crate::layout;
 
+/// The oldest kubectl whose kustomize can do what a project needs.
+const OLDEST: (u64, u64) = (1, 30);
+
+/// How long kubectl may take. kustomize itself gives up a folder of a remote repository earlier.
+const LIMIT: Duration = Duration::from_secs(120);
+
+/// A kubectl, which may be several words, such as `minikube kubectl --`.
+struct Kubectl {
+    program: PathBuf,
+    words: Vec<String>,
+}
+
+impl Kubectl {
+    /// The kubectl on the PATH.
+    fn on_path() -> Self {
+        Self::at("kubectl")
+    }
+
+    fn at(program: impl Into<PathBuf>) -> Self {
+        Self {
+            program: program.into(),
+            words: Vec::new(),
+        }
+    }
+
+    /// What KUBECTL says, if it is set: a path, from the folder that kbr runs in, or words.
+    fn chosen() -> Option<Self> {
+        let value = environment::variable("KUBECTL", "");
+        (!value.is_empty()).then(|| Self::of(&value.to_string_lossy()))
+    }
+
+    fn of(value: &str) -> Self {
+        let mut words = value.split_whitespace().map(str::to_owned);
+        let first = match Path::new(value).is_file() {
+            true => {
+                words = "".split_whitespace().map(str::to_owned);
+                value.to_owned()
+            }
+            false => words.next().unwrap_or_default(),
+        };
+        let path = PathBuf::from(&first);
+        let has_folder = path.components().count() > 1;
+        Self {
+            // It runs in another folder.
+            program: match std::path::absolute(&path) {
+                Ok(absolute) if has_folder => absolute,
+                _ => path,
+            },
+            words: words.collect(),
+        }
+    }
+
+    fn output(&self, folder: &Path, arguments: &[&str]) -> io::Result<Result<String, String>> {
+        let mut command = Command::new(&self.program);
+        command.args(&self.words).args(arguments);
+        super::output_within(command.current_dir(folder), LIMIT)
+    }
+
+    /// The version of a kubectl that is older than kbr needs.
+    fn too_old(&self, folder: &Path) -> Option<String> {
+        let arguments = ["version", "--client", "--output=json"];
+        let printed = self.output(folder, &arguments).ok()?.ok()?;
+        let printed: Value = serde_json::from_str(&printed).ok()?;
+        let version = printed["clientVersion"]["gitVersion"].as_str()?;
+        let version = semver::Version::parse(version.trim_start_matches('v')).ok()?;
+        ((version.major, version.minor) < OLDEST).then(|| version.to_string())
+    }
+}
+
+/// As it was typed, more or less.
+impl fmt::Display for Kubectl {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let words = self.words.iter().map(|word| format!(" {word}"));
+        write!(f, "{}{}", self.program.display(), words.collect::<String>())
+    }
+}
+
 /// What kubectl prints in the folder `root` with these words, separated by spaces, and more arguments, or what it says
 /// about its failure.
 pub fn output(root: &Path, words: &str, more: &[&str]) -> Result<String, String> {
-    let arguments = words.split(' ').chain(more.iter().copied());
-    let program = environment::variable("KUBECTL", "kubectl");
-    let output = super::output(Command::new(&program).args(arguments).current_dir(root));
-    output.map_err(|error| format!("{}: {error}", program.display()))?
+    let arguments: Vec<&str> = words.split(' ').chain(more.iter().copied()).collect();
+    let kubectl = Kubectl::chosen().unwrap_or_else(Kubectl::on_path);
+    let output = kubectl.output(root, &arguments);
+    output.map_err(|error| format!("{kubectl}: {error}"))?
 }
 
-/// What `kubectl kustomize FOLDER` prints for a copy of `config/` of the project at `root` in which the file at a path has
-/// another text. `fallback` is the kubectl to use if none is on the PATH.
+/// What `kubectl kustomize FOLDER` prints for a copy of `config/` of the project at `root` in which the file at `path` has
+/// the text `text`. `fallback` is the kubectl to use if none is on the PATH.
 pub fn kustomize(
     root: &Path,
     folder: &str,
-    (path, text): (&str, &str),
+    path: &str,
+    text: &str,
     fallback: Option<&Path>,
 ) -> Result<String, KubectlError> {
     let copy = tempfile::tempdir().map_err(IoError::at("create", "a temporary folder"))?;
     // kubectl names files by their real paths.
     let real = fs::canonicalize(copy.path()).map_err(IoError::at("read", copy.path()))?;
-    copied(root, &real)?;
+    let real = copied(root, real)?;
     let changed = real.join(path);
     // The owner's may be read-only.
     let _ = fs::remove_file(&changed);
     fs::write(&changed, text).map_err(IoError::at("write", &changed))?;
-    let run = |program: &OsStr| {
-        let mut command = Command::new(program);
-        super::output(command.args(["kustomize", folder]).current_dir(&real))
-    };
-    let chosen = environment::variable("KUBECTL", "");
-    let output = match (chosen.is_empty(), fallback) {
-        (true, Some(fallback)) => run("kubectl".as_ref()).or_else(|_| run(fallback.as_os_str())),
-        (true, None) => run("kubectl".as_ref()),
-        (false, _) => run(&chosen),
-    };
-    let output = output.map_err(|source| KubectlError::Missing { source })?;
+    let arguments = ["kustomize", folder];
+    let mut kubectl = Kubectl::chosen().unwrap_or_else(Kubectl::on_path);
+    let mut output = kubectl.output(&real, &arguments);
+    if let (None, Some(fallback), Err(error)) = (Kubectl::chosen(), fallback, &output)
+        && error.kind() != io::ErrorKind::TimedOut
+    {
+        kubectl = Kubectl::at(fallback);
+        output = kubectl.output(&real, &arguments);
+    }
+    let output = output.map_err(|source| KubectlError::Missing {
+        program: kubectl.to_string(),
+        source,
+    })?;
     output.map_err(|reason| {
         let folder = folder.to_owned();
         let reason = innermost(&reason.replace(&format!("{}/", real.display()), ""));
-        KubectlError::Kustomize { folder, reason }
+        match kubectl.too_old(&real) {
+            Some(version) => KubectlError::Old { version, reason },
+            None => KubectlError::Kustomize { folder, reason },
+        }
     })
 }
 
@@ -64,15 +152,31 @@ fn innermost(reason: &str) -> String {
     reason.trim_start_matches("error: ").to_owned()
 }
 
-/// Copies `config/` of the project at `root` to another folder, which gets links to everything else.
-fn copied(root: &Path, to: &Path) -> Result<(), IoError> {
+/// Copies `config/` of the project at `root` below the folder `to`, with links to everything else in its repository, which
+/// may have what a kustomization refers to. Returns the project's folder there.
+fn copied(root: &Path, mut to: PathBuf) -> Result<PathBuf, IoError> {
     let config = layout::CONFIG.trim_end_matches('/');
-    copy_folder(&root.join(config), &to.join(config))?;
     let root = fs::canonicalize(root).map_err(IoError::at("read", root))?;
-    for entry in fs::read_dir(&root).map_err(IoError::at("read", &root))? {
-        let name = entry.map_err(IoError::at("read", &root))?.file_name();
-        if name != config {
-            link(&root.join(&name), &to.join(&name))?;
+    let top = root.ancestors().find(|it| it.join(".git").exists());
+    let mut from = top.unwrap_or(&root).to_owned();
+    let below = root.strip_prefix(&from).unwrap_or(Path::new(""));
+    for name in below {
+        link_all(&from, &to, name)?;
+        from.push(name);
+        to.push(name);
+        fs::create_dir(&to).map_err(IoError::at("create", &to))?;
+    }
+    link_all(&from, &to, config.as_ref())?;
+    copy_folder(&from.join(config), &to.join(config))?;
+    Ok(to)
+}
+
+/// Links everything in the folder `from`, except for one name, in the folder `to`.
+fn link_all(from: &Path, to: &Path, except: &OsStr) -> Result<(), IoError> {
+    for entry in fs::read_dir(from).map_err(IoError::at("read", from))? {
+        let name = entry.map_err(IoError::at("read", from))?.file_name();
+        if name != except {
+            link(&from.join(&name), &to.join(&name))?;
         }
     }
     Ok(())
@@ -104,4 +208,87 @@ fn link(target: &Path, at: &Path) -> Result<(), IoError> {
     #[cfg(not(unix))]
     let _ = (target, at);
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn kubectl_may_be_words_or_a_path() {
+        let file = tempfile::NamedTempFile::with_prefix("a kubectl").expect("a file");
+        let path = file.path().to_str().expect("a path");
+        let here = std::env::current_dir().expect("a folder");
+        let here = here.to_str().expect("a path");
+        for (value, expected) in [
+            ("kubectl", "kubectl"),
+            ("minikube kubectl --", "minikube kubectl --"),
+            ("bin/kubectl", &*format!("{here}/bin/kubectl")),
+            ("./bin/k  x", &*format!("{here}/bin/k x")),
+            (path, path),
+        ] {
+            assert_eq!(Kubectl::of(value).to_string(), expected);
+        }
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn an_old_kubectl_is_found_out_and_one_that_hangs_is_ended() {
+        let printing = |version: &str| Kubectl {
+            program: "sh".into(),
+            words: vec![
+                "-c".to_owned(),
+                format!("echo '{{\"clientVersion\":{{\"gitVersion\":\"{version}\"}}}}'"),
+            ],
+        };
+        for (version, expected) in [
+            ("v1.27.3", Some("1.27.3")),
+            ("v1.30.0", None),
+            ("v1.34.1-eks-113cf36", None),
+            ("none", None),
+        ] {
+            let found = printing(version).too_old(Path::new("."));
+            assert_eq!(found.as_deref(), expected);
+        }
+        let mut hangs = Command::new("sleep");
+        let error = crate::toolchain::output_within(hangs.arg("60"), Duration::from_millis(50));
+        let error = error.expect_err("it hangs");
+        assert_eq!(error.kind(), io::ErrorKind::TimedOut);
+        assert!(error.to_string().contains("did not end"), "{error}");
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_kustomization_may_refer_to_the_repository_around_the_project() {
+        let repository = tempfile::tempdir().expect("a folder");
+        let root = repository.path().join("operators/one");
+        for folder in [
+            ".git",
+            "shared",
+            "operators/two",
+            "operators/one/config",
+            "operators/one/src",
+        ] {
+            fs::create_dir_all(repository.path().join(folder)).expect("a folder");
+        }
+        for file in [
+            "shared/a.yaml",
+            "operators/two/b.yaml",
+            "operators/one/config/c.yaml",
+        ] {
+            fs::write(repository.path().join(file), file).expect("a file");
+        }
+        let copy = tempfile::tempdir().expect("a folder");
+        let project = copied(&root, copy.path().to_owned()).expect("a copy");
+        assert_eq!(project, copy.path().join("operators/one"));
+        for (path, text) in [
+            ("../../shared/a.yaml", "shared/a.yaml"),
+            ("../two/b.yaml", "operators/two/b.yaml"),
+            ("config/c.yaml", "operators/one/config/c.yaml"),
+        ] {
+            assert_eq!(fs::read_to_string(project.join(path)).expect(path), text);
+        }
+        assert!(project.join("src").is_symlink());
+        assert!(!project.join("config").is_symlink());
+    }
 }

@@ -314,6 +314,33 @@ fn without_the_text_that_was_rendered_the_new_one_is_put_beside_the_file() {
 }
 
 #[test]
+fn a_shallow_clone_is_refused_only_if_it_lacks_what_an_edit_needs() {
+    let clone_of = |source: &Sandbox| {
+        let clone = Sandbox::new();
+        let from = source.path().display();
+        git(&clone, &format!("clone --quiet --depth 1 file://{from} ."));
+        clone
+    };
+    let source = aged();
+    clone_of(&source).kbr("update").success();
+    let mine = source.read("Makefile") + "\n# Mine.\n";
+    source.write("Makefile", &mine);
+    commit(&source);
+    let clone = clone_of(&source);
+    let before = clone.tree();
+
+    let run = clone.kbr("update");
+
+    assert_eq!(run.code(), Some(1), "{run:?}");
+    let words = ["`Makefile` was edited", "type `git fetch --unshallow`"];
+    assert!(words.iter().all(|it| run.stderr.contains(it)), "{run:?}");
+    assert_eq!(clone.tree(), before);
+    git(&clone, "fetch --quiet --unshallow");
+    clone.kbr("update").success();
+    assert!(clone.read("Makefile").ends_with("# Mine.\n"));
+}
+
+#[test]
 fn a_deleted_file_stays_deleted_and_files_of_the_user_stay() {
     let sandbox = aged();
     sandbox.remove("Dockerfile");

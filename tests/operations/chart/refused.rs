@@ -144,7 +144,7 @@ fn without_kubectl_the_error_says_what_to_install() {
     let run: Run = command.output().expect("kbr runs").into();
     let error = run.failure().stderr;
     for words in [
-        "could not start `kubectl`",
+        "could not run `/nowhere/kubectl`",
         "1.30",
         "kbr envtest use",
         "KUBECTL",
