@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 
 use crate::layout::VENDORED;
-use crate::rendered::hash;
+use crate::rendered::{hash, normalized};
 use crate::templates;
 use crate::tree::Tree;
 
@@ -110,7 +110,7 @@ pub fn differences(tree: &Tree, folder: &str) -> Vec<Difference> {
     let mut differences = Vec::new();
     for (path, inside, text) in files {
         match recorded.remove(inside) {
-            Some(recorded) if recorded == hash(text) => {}
+            Some(recorded) if recorded == hash(&normalized(text)) => {}
             Some(_) => differences.push(Difference::Changed(path.to_owned())),
             None => differences.push(Difference::Added(path.to_owned())),
         }

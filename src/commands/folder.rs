@@ -7,15 +7,17 @@ use std::path::{Component, Path};
 
 use semver::Version;
 
-use crate::commands::error::Result;
+use crate::commands::error::{Error, Result};
 use crate::commands::update::error::UpdateError;
 use crate::error::IoError;
 use crate::evolve::error::ConflictError;
 use crate::evolve::has_conflict;
+use crate::layout;
 use crate::names::ProjectName;
 use crate::plan::is_generated;
 use crate::project::{PROJECT_FILE, Project, ProjectError};
 use crate::tree::{Entry, Tree, find_above};
+use crate::yaml::{self, YamlError};
 use error::FolderError;
 
 /// Refuses a project of a newer kbr.
@@ -79,14 +81,29 @@ pub fn load(root: &Path) -> Result<(Project, Tree)> {
     }
 }
 
-/// Refuses files in which a command has left conflicts that are still there.
+/// Refuses files in which a command has left conflicts that are still there, and what kbr reads and cannot be read.
 pub fn resolved(project: &Project, tree: &Tree) -> Result<()> {
     let files = project.files.keys();
     let files = files.filter(|path| tree.text(path).is_some_and(has_conflict));
     match files.cloned().collect::<Vec<String>>() {
-        files if files.is_empty() => Ok(()),
-        files => Err(ConflictError { files, undo: None }.into()),
+        files if files.is_empty() => {}
+        files => return Err(ConflictError { files, undo: None }.into()),
     }
+    Error::all(tree.files().filter_map(|(path, text)| broken(path, text)))
+}
+
+/// Why a file cannot be read from which every command may read something.
+fn broken(path: &str, text: &str) -> Option<YamlError> {
+    let is_kustomization =
+        path.starts_with(layout::CONFIG) && path.ends_with("/kustomization.yaml");
+    let is_read = is_kustomization
+        || path.ends_with(".yaml")
+            && [layout::CRD_BASES, layout::STORED, layout::EXTERNAL]
+                .iter()
+                .any(|folder| path.starts_with(folder));
+    // `kbr manifests` writes a generated file again that a merge has broken.
+    let is_broken_by_merge = is_generated(text) && text.contains("\n<<<<<<< ");
+    (is_read && !is_broken_by_merge).then(|| yaml::read(path, text).err())?
 }
 
 /// The folder of the project that contains `folder`, quoted for a shell.

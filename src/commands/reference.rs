@@ -5,6 +5,7 @@ use crate::layout;
 use crate::manifests::crd::CrdDocument;
 use crate::manifests::docs;
 use crate::plan::is_generated;
+use crate::rendered::normalized;
 use crate::tree::Tree;
 use crate::yaml::YamlError;
 
@@ -13,7 +14,7 @@ pub fn stale(crds: &[CrdDocument], tree: &Tree) -> Option<String> {
     let now = generated(tree)?;
     let path = layout::API_REFERENCE;
     match reference(crds, tree) {
-        Ok(new) if new.as_deref() == Some(now) => None,
+        Ok(new) if new.as_deref() == Some(&normalized(now)) => None,
         Ok(_) => Some(format!("`{path}` is out of date: type `kbr docs`")),
         Err(error) => Some(format!("`{path}` may be out of date: {error}")),
     }

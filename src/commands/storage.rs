@@ -14,6 +14,7 @@ use crate::layout;
 use crate::manifests::migration::Migration;
 use crate::names::Version;
 use crate::project::{Project, Resource};
+use crate::rendered::normalized;
 use crate::tree::Tree;
 
 /// Refuses the removal of the version that has been the stored one so far, and a hub that is not stored.
@@ -104,7 +105,7 @@ pub fn migrations(project: &Project, tree: &Tree) -> (Vec<(String, String)>, Vec
             file: &path,
         };
         let text = migration.text();
-        if tree.text(&path) != Some(&text) {
+        if tree.text(&path).map(normalized).as_deref() != Some(&text) {
             warnings.push(format!(
                 "`{}` is stored in `{}` now: once that is deployed, follow `{path}` in each cluster",
                 api.kind, api.version

@@ -190,3 +190,24 @@ fn metrics_that_do_not_fit_the_flags_are_reported() {
     let said = "its port `metrics` is 8443, and `config/network-policy/allow-metrics-traffic.yaml` allows 8443: write 8080 there";
     assert!(port.contains(said), "{port}");
 }
+
+#[cfg(unix)]
+#[test]
+fn a_sample_that_is_not_read_is_named() {
+    for what in ["a symbolic link", "larger than 8 MiB", "not UTF-8"] {
+        let root = tempfile::tempdir().expect("a folder");
+        let folder = root.path().join(layout::SAMPLES);
+        std::fs::create_dir_all(&folder).expect("a folder");
+        let file = folder.join("a.yaml");
+        match what {
+            "a symbolic link" => std::os::unix::fs::symlink("b", &file),
+            "not UTF-8" => std::fs::write(&file, b"\xff"),
+            _ => std::fs::write(&file, vec![b' '; 9 << 20]),
+        }
+        .expect("a sample");
+        let tree = Tree::load(root.path()).expect("a tree");
+        let error = samples(&tree, &[]).expect_err(what).to_string();
+        let begin = format!("`config/samples/a.yaml:1` is {what}, and kbr reads only");
+        assert!(error.starts_with(&begin), "{error}");
+    }
+}

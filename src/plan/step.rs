@@ -6,9 +6,10 @@ use thiserror::Error;
 
 use super::Change;
 use super::error::{Conflict, PlanError};
-use crate::evolve::Rerendered;
+use crate::evolve::{Rerendered, with_line_ends_of};
 use crate::layout;
 use crate::marker::ScaffoldMarker;
+use crate::rendered::normalized;
 
 /// What happens to one file.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -152,13 +153,15 @@ impl Step {
     }
 
     fn is_other_than(&self, text: &str) -> bool {
-        self.after.as_deref().is_some_and(|now| now != text)
+        let now = self.after.as_deref();
+        now.is_some_and(|now| normalized(now) != normalized(text))
     }
 
     /// Sets the whole text, as kbr renders it.
     fn render(&mut self, text: String) {
         self.rendered = Some(text.clone());
-        self.write(text, Outcome::Updated);
+        let old = self.before.as_deref().unwrap_or_default();
+        self.write(with_line_ends_of(old, text), Outcome::Updated);
     }
 
     fn insert(&mut self, marker: ScaffoldMarker, fragment: &str) -> Result<(), PlanError> {

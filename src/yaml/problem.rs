@@ -15,6 +15,8 @@ pub enum Problem {
     TooDeep,
     #[error("repeats YAML anchors so often that it would not fit into memory")]
     TooManyAliases,
+    #[error("{0}, and kbr reads only text files of at most 8 MiB")]
+    Unread(&'static str),
 }
 
 impl Problem {
@@ -28,6 +30,7 @@ impl Problem {
             Self::Template => {
                 "render the chart, and name the result: `helm template CHART --include-crds > crds.yaml`"
             }
+            Self::Unread(_) => "put a file with its text there, or the file elsewhere",
             Self::TooDeep | Self::TooManyAliases => "write it without YAML anchors",
         }
     }
