@@ -4,6 +4,7 @@
 //! crdgen runs as `cargo run --bin crdgen` from the root of the workspace, never with `-p`: with `-p`,
 //! cargo resolves other features and compiles dozens of crates a second time.
 
+mod bounded;
 pub mod child;
 pub mod environment;
 mod error;
@@ -16,20 +17,14 @@ pub mod signals;
 use std::collections::VecDeque;
 use std::ffi::OsString;
 use std::fs;
-use std::io::{self, BufRead, BufReader, Read, Write};
+use std::io::{self, BufRead, BufReader, Write};
 use std::path::Path;
 use std::process::{Command, Stdio};
-use std::sync::mpsc::channel;
-use std::thread;
-use std::time::{Duration, Instant};
 
 use crate::cli::Color;
 use crate::error::IoError;
 
 pub use error::{CargoError, GitError, KubectlError};
-
-/// What a program prints to.
-type Pipe = Box<dyn Read + Send>;
 
 /// What a program without input prints, or all that it says if it fails.
 fn output(command: &mut Command) -> io::Result<Result<String, String>> {
@@ -39,42 +34,6 @@ fn output(command: &mut Command) -> io::Result<Result<String, String>> {
     Ok(match output.status.success() {
         true => Ok(stdout),
         false => Err((stdout + &text(&output.stderr)).trim().to_owned()),
-    })
-}
-
-/// The same, unless the program takes longer than `limit`: then it is ended, with an error.
-fn output_within(command: &mut Command, limit: Duration) -> io::Result<Result<String, String>> {
-    let piped = command.stdin(Stdio::null()).stdout(Stdio::piped());
-    let mut child = piped.stderr(Stdio::piped()).spawn()?;
-    let (sender, texts) = channel();
-    let stdout = child.stdout.take().map(|pipe| Box::new(pipe) as Pipe);
-    let stderr = child.stderr.take().map(|pipe| Box::new(pipe) as Pipe);
-    for (at, pipe) in [stdout, stderr].into_iter().enumerate() {
-        let sender = sender.clone();
-        thread::spawn(move || {
-            let mut bytes = Vec::new();
-            let _ = pipe.map(|mut pipe| pipe.read_to_end(&mut bytes));
-            // Nobody waits for it any longer if the program took too long.
-            let _ = sender.send((at, String::from_utf8_lossy(&bytes).into_owned()));
-        });
-    }
-    let end = Instant::now() + limit;
-    let mut printed = [String::new(), String::new()];
-    for _ in 0..2 {
-        match texts.recv_timeout(end.saturating_duration_since(Instant::now())) {
-            Ok((at, text)) => printed[at] = text,
-            Err(_) => {
-                child.kill()?;
-                child.wait()?;
-                let text = format!("it did not end within {} seconds", limit.as_secs());
-                return Err(io::Error::new(io::ErrorKind::TimedOut, text));
-            }
-        }
-    }
-    let [stdout, stderr] = printed;
-    Ok(match child.wait()?.success() {
-        true => Ok(stdout),
-        false => Err((stdout + &stderr).trim().to_owned()),
     })
 }
 

@@ -308,9 +308,8 @@ mod tests {
     #[test]
     fn in_another_package_the_name_of_the_crate_tells() {
         let words = RenameMap {
-            type_name: Some(["Job".to_owned(), "Task".to_owned()]),
             crates: vec!["trial_api".to_owned()],
-            ..RenameMap::default()
+            ..words()
         };
         for (before, after) in [
             (

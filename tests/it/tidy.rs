@@ -72,6 +72,7 @@ fn only_some_modules_use_the_system() {
                 "envtest/download",
                 "report/progress",
                 "report/screen",
+                "toolchain/bounded",
             ],
         ),
         ("std::net", &[]),
