@@ -107,7 +107,8 @@
 //! those that OLM installs as they are and those that it makes itself from the ClusterServiceVersion: the Deployment,
 //! the roles of its ServiceAccount and the webhooks. What only the owner knows is in a file of `config/manifests`.
 //!
-//! Both are merged with the edits of their owner as by `kbr update`. If all files of one are gone, it is written again.
+//! Both are merged with the edits of their owner as by `kbr update`. If all files of one are gone, it is written again. A file
+//! that gets another name, because something was renamed, is found by its similarity to the new one, and its edits follow.
 //!
 //! # What exists already
 //!
@@ -151,7 +152,8 @@
 //! rewrites the paths to them, token by token; everything else in the user's files stays unchanged. It
 //! returns the files that change, and the declarations that must move to another file. [`commands::edit`] and
 //! [`commands::rename`] use it for the modules that are in different places in their models before and after; only the
-//! latter renames types and lines of the scaffold.
+//! latter renames types and lines of the scaffold. Other packages of the workspace that use the project's crates are read for
+//! both.
 //!
 //! # A project of an earlier kbr
 //!
