@@ -35,6 +35,7 @@ use tokio::time::timeout;
 use crate::key::Key;
 use crate::lock::lock;
 use crate::logging::panic_message;
+use crate::owned_error::OwnedError;
 use crate::reading::DecodeError;
 use crate::watch::{Selection, resource};
 pub(crate) use entry::{Entry, Owner, Received, is_controlled_by_a};
@@ -83,7 +84,7 @@ impl<K> Cached for K where
 ///
 /// ```no_run
 /// use k8s_openapi::api::core::v1::Pod;
-/// use kbr_runtime::{Cache, Manager};
+/// use kbr_runtime::{Cache, Manager, OwnedError};
 ///
 /// fn pods_by_node(manager: &mut Manager) -> Cache<Pod> {
 ///     let pods = manager.all::<Pod>();
@@ -92,8 +93,8 @@ impl<K> Cached for K where
 /// }
 ///
 /// /// In a reconcile, a task or a webhook.
-/// fn count(pods: &Cache<Pod>, node: &str) -> usize {
-///     pods.by("node", node).len()
+/// fn count(pods: &Cache<Pod>, node: &str) -> Result<usize, OwnedError> {
+///     Ok(pods.by("node", node)?.len())
 /// }
 /// ```
 #[derive(Clone)]
@@ -309,19 +310,21 @@ impl<K: Cached> Cache<K> {
 
     /// The objects for which the function of the index `name` returns `key`, sorted by namespace and name.
     ///
-    /// # Panics
+    /// # Errors
     ///
-    /// If there is no index of that name.
-    #[must_use]
-    pub fn by(&self, name: &str, key: &str) -> Vec<Arc<K>> {
+    /// [`OwnedError::Undeclared`] if there is no index of that name.
+    pub fn by(&self, name: &str, key: &str) -> Result<Vec<Arc<K>>, OwnedError> {
         let number = lock(&self.0.indexes)
             .iter()
             .position(|index| *index == name);
-        let Some(number) = number else {
-            panic!("no index `{name}`: add it with `Cache::index`");
-        };
+        let number = number.ok_or_else(|| {
+            let resource = &self.0.watched.resource;
+            OwnedError::Undeclared(format!(
+                "the cache of {resource} has no index `{name}`: add it with `Cache::index`"
+            ))
+        })?;
         let found = lock(&self.0.state).by(&(number, key.into()));
-        opened(&found)
+        Ok(opened(&found))
     }
 
     /// Puts an object into the cache, as the API server returned it from a write without a

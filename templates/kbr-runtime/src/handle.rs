@@ -36,6 +36,7 @@ use crate::diff::{self, Field};
 use crate::events::Events;
 use crate::key::Key;
 use crate::lock::lock;
+use crate::owned_error::OwnedError;
 pub use applied::{Applied, Outcome};
 pub(crate) use apply::Applies;
 pub(crate) use declared::Declared;
@@ -109,72 +110,6 @@ impl<K: Resource> Hand<K> {
     pub(crate) fn params(&self) -> PatchParams {
         PatchParams::apply(&self.field_manager)
     }
-}
-
-/// Why an owned object was not written or read. Return it as the error of the reconcile, which is then retried.
-#[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum OwnedError {
-    /// The controller was not given the cache that this needs. Nothing was sent. The message says what to add.
-    #[error("{0}")]
-    Undeclared(String),
-    /// An object exists, but does not fit the Rust type. The log says what is wrong with it.
-    #[error("{resource} `{name}` cannot be read")]
-    Unreadable {
-        /// The resource and its group, such as `jobs.batch`.
-        resource: String,
-        /// The name of the object.
-        name: String,
-    },
-    /// An object of that name exists that the owner does not control. It was left as it is.
-    ///
-    /// No retry is needed: the object is reconciled when the name becomes free.
-    #[error("{resource} `{name}` exists, and is not controlled by this {owner}")]
-    NameTaken {
-        /// The resource and its group, such as `deployments.apps`.
-        resource: String,
-        /// The name of the object.
-        name: String,
-        /// The kind of the owner.
-        owner: String,
-    },
-    /// The owner is in a namespace, and the object is not in the same one. Nothing was sent: Kubernetes accepts such an
-    /// owner reference, and then [deletes the object or never does][owners].
-    ///
-    /// [owners]: https://kubernetes.io/docs/concepts/overview/working-with-objects/owners-dependents/
-    #[error(
-        "{resource} `{name}` is not in the namespace of this {owner}, which therefore cannot own it"
-    )]
-    OtherNamespace {
-        /// The resource and its group, such as `jobs.batch`.
-        resource: String,
-        /// The namespace and name of the object.
-        name: String,
-        /// The kind of the owner.
-        owner: String,
-    },
-    /// The API server refused to create or change it, or did not answer.
-    #[error("could not apply {resource} `{name}`")]
-    Apply {
-        /// The resource and its group, such as `deployments.apps`.
-        resource: String,
-        /// The name of the object.
-        name: String,
-        /// The error of the request.
-        #[source]
-        reason: kube::Error,
-    },
-    /// The API server refused to delete it, or did not answer.
-    #[error("could not delete {resource} `{name}`")]
-    Delete {
-        /// The resource and its group, such as `deployments.apps`.
-        resource: String,
-        /// The name of the object.
-        name: String,
-        /// The error of the request.
-        #[source]
-        reason: kube::Error,
-    },
 }
 
 /// Whether `owner` controls `object`: the owner reference with `controller: true` has the owner's uid.
@@ -296,9 +231,11 @@ impl<K: Cached> Handle<K> {
             let reason = "the controller does not know which pods name its objects: add their cache with `Controller::pods`";
             return Err(OwnedError::Undeclared(reason.to_owned()));
         }
-        let (key, pods) = (Key::of(&*self.object).to_string(), self.hand.pods.iter());
-        let pods = pods.flat_map(|(cache, index)| cache.by(index, &key));
-        let mut pods: Vec<_> = pods.collect();
+        let key = Key::of(&*self.object).to_string();
+        let mut pods = Vec::new();
+        for (cache, index) in &self.hand.pods {
+            pods.extend(cache.by(index, &key)?);
+        }
         pods.sort_by_cached_key(|pod| Key::of(&**pod));
         pods.dedup_by_key(|pod| Key::of(&**pod));
         Ok(pods)

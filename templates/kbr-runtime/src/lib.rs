@@ -45,7 +45,7 @@
 //! Each module uses only those before it, from left to right and line by line. A `+` joins two that use each other.
 //!
 //! ```text
-//! values    action address chain clock conditions diff lock key problem random reading retry target backoff
+//! values    action address chain clock conditions diff lock key owned_error problem random reading retry target backoff
 //! process   error flags logging+otlp running thread signals exit
 //! counts    metrics warnings
 //! work      queue workers
@@ -140,6 +140,8 @@ mod namespaces;
 #[cfg(feature = "otlp")]
 mod otlp;
 #[cfg(feature = "manager")]
+mod owned_error;
+#[cfg(feature = "manager")]
 mod pause;
 #[cfg(feature = "plan")]
 mod plan;
@@ -191,10 +193,11 @@ pub use self::{
     events::Events,
     exit::exit,
     flags::{Flags, LogFormat},
-    handle::{Applied, Handle, Outcome, OwnedError, is_controlled_by},
+    handle::{Applied, Handle, Outcome, is_controlled_by},
     logging::init as init_logging,
     manager::Manager,
     metrics::Metrics,
+    owned_error::OwnedError,
     problem::Problem,
     retry::Retry,
 };

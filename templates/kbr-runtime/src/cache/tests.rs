@@ -444,7 +444,7 @@ fn reading_finds_objects_by_name_and_by_index() {
     };
     list(&cache, &[with("b", 1, "one"), with("a", 2, "one")]);
     let names = |key| -> Vec<_> {
-        let found = cache.by("data", key).into_iter();
+        let found = cache.by("data", key).unwrap().into_iter();
         found.map(|object| object.name_any()).collect()
     };
     assert_eq!(names("one"), ["a", "b"]);
@@ -456,7 +456,11 @@ fn reading_finds_objects_by_name_and_by_index() {
     assert_eq!(a.resource_version().as_deref(), Some("5"));
     assert!(cache.get(&ObjectRef::new("b")).is_none());
     assert_eq!(cache.list().len(), 1);
-    assert!(guard(|| cache.by("other", "")).is_err());
+    let error = cache.by("other", "").unwrap_err().to_string();
+    assert_eq!(
+        error,
+        "the cache of configmaps has no index `other`: add it with `Cache::index`"
+    );
 }
 
 #[test]
@@ -608,7 +612,7 @@ fn code_of_the_user_that_panics_concerns_one_object() {
         objects.iter().map(|object| object.name_any()).collect()
     };
     assert_eq!(names(cache.list()), ["bad", "good", "worse"]);
-    assert_eq!(names(cache.by("names", "all")), ["good", "worse"]);
+    assert_eq!(names(cache.by("names", "all").unwrap()), ["good", "worse"]);
     let owned = |object: &Arc<ConfigMap>| !object.owner_references().is_empty();
     assert_eq!(
         cache.list().iter().map(owned).collect::<Vec<_>>(),

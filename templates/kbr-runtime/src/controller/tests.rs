@@ -208,13 +208,18 @@ async fn the_object_that_a_pod_names_is_reconciled_and_finds_it() {
         .insert("for-another".to_owned(), "b".to_owned());
     pods.take(Event::Apply(received(&both)));
     assert_eq!(handle.pods().unwrap().len(), 1);
-    assert_eq!(pods.by("secrets in for", "default/a").len(), 1);
-    assert_eq!(pods.by("configmaps in for-another", "default/b").len(), 1);
+    assert_eq!(pods.by("secrets in for", "default/a").unwrap().len(), 1);
+    assert_eq!(
+        pods.by("configmaps in for-another", "default/b")
+            .unwrap()
+            .len(),
+        1
+    );
 
     // An object without a namespace is found from any.
     let _controller = Controller::new(empty::<Namespace>()).pods(others.clone(), "for");
     list(&others, &[one]);
-    assert_eq!(others.by("namespaces in for", "a").len(), 1);
+    assert_eq!(others.by("namespaces in for", "a").unwrap().len(), 1);
 }
 
 /// The answer to a write of the object that was deleted is late.

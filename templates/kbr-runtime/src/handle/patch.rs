@@ -5,6 +5,7 @@
 
 use kube::ResourceExt;
 use kube::api::Patch;
+use serde::de::Error as _;
 use serde_json::{Value, json};
 
 use super::{Handle, paths};
@@ -23,7 +24,7 @@ impl<K: Cached> Handle<K> {
     ///
     /// # Errors
     ///
-    /// The errors of the API server, such as 409 Conflict if the object has changed since it was read. Return the
+    /// [`kube::Error::SerdeError`] if `fields` is not a JSON object. The errors of the API server, such as 409 Conflict if the object has changed since it was read. Return the
     /// error from the reconcile, which is then retried with the newer object.
     ///
     /// ```no_run
@@ -43,11 +44,26 @@ impl<K: Cached> Handle<K> {
     }
 
     pub(super) async fn patch_own(&self, mut fields: Value) -> kube::Result<Received<K>> {
-        fields["metadata"]["resourceVersion"] = json!(self.version());
+        restrict(&mut fields, self.version())?;
         let (hand, key) = (&self.hand, Key::of(&*self.object));
         let (params, patch) = (hand.params(), Patch::Merge(&fields));
         let changed = hand.patch(&hand.cache, &key, None, &params, patch).await?;
         *lock(&self.written) = changed.object.resource_version();
         Ok(changed.object)
     }
+}
+
+/// Makes the API server refuse the patch unless the object has that version.
+fn restrict(fields: &mut Value, version: Option<String>) -> kube::Result<()> {
+    let metadata = fields.as_object_mut().and_then(|fields| {
+        let metadata = fields.entry("metadata").or_insert_with(|| json!({}));
+        metadata.as_object_mut()
+    });
+    let metadata = metadata.ok_or_else(|| {
+        kube::Error::SerdeError(serde_json::Error::custom(
+            "a patch must be a JSON object, and `metadata` in it, too: `json!({ \"metadata\": { … } })`",
+        ))
+    })?;
+    metadata.insert("resourceVersion".to_owned(), json!(version));
+    Ok(())
 }

@@ -412,6 +412,30 @@ async fn what_kubernetes_would_delete_or_never_delete_is_not_sent() {
 }
 
 #[tokio::test]
+async fn a_patch_that_is_no_object_is_an_error_and_is_not_sent() {
+    let wrong = [
+        json!("x"),
+        json!(1),
+        json!([]),
+        json!(null),
+        json!({ "metadata": "x" }),
+        json!({ "metadata": null }),
+    ];
+    for fields in wrong {
+        let world = World::new(&[], []);
+
+        let error = world.handle.patch(fields.clone()).await.unwrap_err();
+
+        let error = crate::chain::chain(&error);
+        assert!(
+            error.contains("a patch must be a JSON object"),
+            "{fields}: {error}"
+        );
+        assert!(world.methods().is_empty());
+    }
+}
+
+#[tokio::test]
 async fn what_is_wanted_or_already_deleted_is_kept() {
     let mut deleted = stored("b", 5);
     deleted.metadata.name = Some("other".to_owned());

@@ -76,7 +76,8 @@ async fn reconcile(object: Handle<Object>, pods: Cache<Pod>) -> Result<Action, E
         return Ok(Action::await_change());
     }
     let (outcome, refused) = apply(&object).await?;
-    let status = status::of(&object, &outcome, &pods::of(&object, &pods), object.now());
+    let pods = pods::of(&object, &pods)?;
+    let status = status::of(&object, &outcome, &pods, object.now());
     if object.apply_status(&status).await.map_err(Error::Status)?
         && let Some(problem) = status::new_problem(&object, &status)
     {

@@ -153,7 +153,7 @@ async fn a_function_of_a_controller_that_panics_for_one_object_affects_no_other_
         assert!(after > panics, "{name}: {panics} and {after}");
     }
 
-    let found = |name: &str| maps.by("name", name).len();
+    let found = |name: &str| maps.by("name", name).unwrap().len();
     assert_eq!((found("good"), found("slim"), found("index")), (1, 1, 0));
     let get = |name: &str| maps.get(&ObjectRef::new(name).within(&namespace)).unwrap();
     assert_eq!(get("good").data, None);

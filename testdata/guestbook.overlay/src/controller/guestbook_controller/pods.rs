@@ -16,7 +16,7 @@ use std::sync::Arc;
 
 use api::v1::Guestbook;
 use k8s_openapi::api::core::v1::Pod;
-use kbr_runtime::{Cache, Manager};
+use kbr_runtime::{Cache, Manager, OwnedError};
 use kube::ResourceExt;
 use kube::runtime::reflector::ObjectRef;
 use kube::runtime::watcher::Config;
@@ -47,7 +47,7 @@ pub fn cache(manager: &mut Manager) -> Cache<Pod> {
 }
 
 /// The pods of `guestbook`.
-pub fn of(guestbook: &Guestbook, pods: &Cache<Pod>) -> Vec<Arc<Pod>> {
+pub fn of(guestbook: &Guestbook, pods: &Cache<Pod>) -> Result<Vec<Arc<Pod>>, OwnedError> {
     pods.by(UID, &guestbook.uid().unwrap_or_default())
 }
 
