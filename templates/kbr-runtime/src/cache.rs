@@ -160,6 +160,7 @@ impl<K: Cached> Cache<K> {
         let inner = Inner {
             watched: Watched {
                 resource: resource::<K>(&kind),
+                namespace: selection.as_ref().and_then(|it| it.namespace.clone()),
                 ..Watched::default()
             },
             kind,

@@ -495,6 +495,11 @@ impl<K: Cached> Controller<K> {
         self.pause.as_ref().map_or("", |_| crate::pause::SUFFIX)
     }
 
+    /// The caches that it watches or reads.
+    pub(crate) fn sources(&self) -> &[Arc<dyn Source>] {
+        &self.sources
+    }
+
     /// How many threads its reconciles need.
     pub(crate) fn workers(&self) -> usize {
         match self.concurrency {

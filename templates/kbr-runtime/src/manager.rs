@@ -5,6 +5,7 @@
 //!
 //! All of them start in [`Manager::run`]: servers at once, controllers once this process leads.
 
+mod faults;
 mod lead;
 #[cfg(feature = "plan")]
 mod plan;
@@ -27,13 +28,12 @@ use tokio_util::sync::CancellationToken;
 
 use crate::api_server::ApiServer;
 use crate::cache::{Cached, Caches, Source};
-use crate::controller::{Prepared, Run, field_manager};
+use crate::controller::{Prepared, Run};
 use crate::election::{self, Election};
 use crate::events::{Events, Publisher};
 use crate::health::Health;
 #[cfg(feature = "certificates")]
 use crate::issuer::Issuer;
-use crate::lock::lock;
 use crate::metrics::Metrics;
 use crate::probes::{self, Added};
 use crate::queue::Queue;
@@ -52,11 +52,6 @@ const WATCHES: &str = "watches";
 
 /// How long the start is delayed to find out whether the namespaces to watch exist.
 const FIRST_ANSWER: Duration = Duration::from_secs(5);
-
-/// The most bytes that the [API server] accepts of a field manager.
-///
-/// [API server]: https://github.com/kubernetes/kubernetes/blob/v1.37.0/staging/src/k8s.io/apimachinery/pkg/apis/meta/v1/validation/validation.go
-const LONGEST_FIELD_MANAGER: usize = 128;
 
 /// How long events may still be published after controllers and tasks have ended.
 const LAST_EVENTS: Duration = Duration::from_secs(2);
@@ -112,6 +107,8 @@ struct Registration {
     name: &'static str,
     /// The cache of its objects.
     cache: Arc<dyn Source>,
+    /// All of its caches.
+    sources: Vec<Arc<dyn Source>>,
     /// How many objects it reconciles at the same time.
     workers: usize,
     /// What follows its field manager, at the most.
@@ -382,12 +379,14 @@ impl Manager {
             controller = controller.concurrency(limit);
         }
         let (workers, cache) = (controller.workers(), controller.cache().source());
+        let sources = controller.sources().to_vec();
         let suffix = controller.suffix();
         let policy = Arc::new(error_policy);
         let prepare = move |run| controller.prepare(name, reconcile, policy, run);
         self.controllers.push(Registration {
             name,
             cache,
+            sources,
             workers,
             suffix,
             prepare: Box::new(prepare),
@@ -656,36 +655,6 @@ impl Manager {
             let _ = webhooks;
             Ok(None)
         }
-    }
-
-    /// Why what was added cannot work together.
-    fn faults(&self) -> Vec<String> {
-        let mut faults = Vec::new();
-        for source in &self.caches.all {
-            let watched = source.watched();
-            let of_cache = lock(&watched.faults).clone().into_iter();
-            faults.extend(of_cache.map(|fault| format!("a cache of {} {fault}", watched.resource)));
-        }
-        for (number, controller) in self.controllers.iter().enumerate() {
-            let field_manager = field_manager(self.operator, controller.name) + controller.suffix;
-            let length = field_manager.len();
-            if length > LONGEST_FIELD_MANAGER {
-                faults.push(format!(
-                    "the field manager `{field_manager}` has {length} bytes, of which Kubernetes accepts \
-                     {LONGEST_FIELD_MANAGER}: give the operator or the controller a shorter name"
-                ));
-            }
-            let mut before = self.controllers[..number].iter();
-            if before.any(|other| {
-                other.name == controller.name && Arc::ptr_eq(&other.cache, &controller.cache)
-            }) {
-                let (name, resource) = (controller.name, &controller.cache.watched().resource);
-                faults.push(format!(
-                    "two controllers with the name `{name}` reconcile the same {resource}: give one another name"
-                ));
-            }
-        }
-        faults
     }
 
     fn take_controllers(&mut self, health: &mut Health, threads: &Threads) -> Vec<Prepared> {

@@ -355,6 +355,11 @@ impl Webhooks {
         paths.collect()
     }
 
+    /// The caches that are read at each path.
+    pub(crate) fn caches(&self) -> &BTreeMap<String, Vec<Arc<dyn Source>>> {
+        &self.reads
+    }
+
     /// Counts the panics of defaulters and validators.
     pub(crate) fn panics(&self) -> Counter {
         self.panics.clone()

@@ -35,6 +35,8 @@ pub(crate) trait Source: Send + Sync {
 pub(crate) struct Watched {
     /// What is watched, such as `jobs.batch`.
     pub(crate) resource: String,
+    /// The namespace, if it is only one.
+    pub(crate) namespace: Option<String>,
     pub(crate) is_listed: watch::Sender<bool>,
     pub(crate) failing: FailingWatches,
     /// The last error before the first list.

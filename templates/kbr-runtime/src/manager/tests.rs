@@ -3,6 +3,7 @@
 
 //! Unit tests.
 
+mod refused;
 mod supervision;
 
 use super::*;
@@ -48,6 +49,7 @@ where
     manager.controllers.push(Registration {
         name,
         cache: empty::<ConfigMap>().source(),
+        sources: Vec::new(),
         workers: 1,
         suffix: "",
         prepare: Box::new(move |run| {
@@ -146,6 +148,7 @@ async fn webhooks_are_served_until_controllers_have_finished() {
         manager.controllers.push(Registration {
             name: "late",
             cache: empty::<ConfigMap>().source(),
+            sources: Vec::new(),
             workers: 1,
             suffix: "",
             prepare: Box::new(move |run| {
@@ -395,6 +398,7 @@ async fn an_unanswered_request_does_not_outlast_the_grace_period() {
     manager.controllers.push(Registration {
         name: "writer",
         cache: empty::<ConfigMap>().source(),
+        sources: Vec::new(),
         workers: 1,
         suffix: "",
         prepare: Box::new(move |_| {
@@ -490,69 +494,6 @@ async fn a_task_begins_when_the_caches_have_been_listed() {
     });
 
     assert!(outcome.is_ok(), "{outcome:?}");
-}
-
-#[tokio::test]
-async fn parts_that_cannot_work_together_are_refused_before_anything_starts() {
-    let reconcile = |_| async { Ok::<_, Infallible>(Action::await_change()) };
-    let refused = async |add: fn(&mut Manager, Cache<ConfigMap>)| {
-        let mut manager = manager();
-        let cache = manager.all::<ConfigMap>();
-        add(&mut manager, cache);
-        manager.stop_token().cancel();
-        run(&mut manager).await.map_err(|error| error.to_string())
-    };
-    let controllers = refused(|manager, cache| {
-        let reconcile = |_| async { Ok::<_, Infallible>(Action::await_change()) };
-        manager.add("a", Controller::new(cache.clone()), reconcile);
-        manager.add("a", Controller::new(cache), reconcile);
-    });
-    assert_eq!(
-        controllers.await.unwrap_err(),
-        "what was added to the manager cannot work: two controllers with the name `a` reconcile the same \
-         configmaps: give one another name"
-    );
-    let indexes = refused(|_, cache| {
-        cache.index("a", |_| Vec::new());
-        cache.index("a", |_| Vec::new());
-    });
-    assert_eq!(
-        indexes.await.unwrap_err(),
-        "what was added to the manager cannot work: a cache of configmaps has two indexes with the name `a`"
-    );
-    let slims = refused(|_, cache| {
-        cache.slim(|_| {});
-        cache.slim(|_| {});
-    });
-    assert_eq!(
-        slims.await.unwrap_err(),
-        "what was added to the manager cannot work: a cache of configmaps is slimmed by two functions"
-    );
-
-    let name = |letter: &str| &*Box::leak(letter.repeat(61).into_boxed_str());
-    let mut manager = manager();
-    manager.set_operator(name("o"));
-    let cache = manager.all::<ConfigMap>();
-    // Without the suffix it fits.
-    let controller = Controller::new(cache).pausable("example.com/paused");
-    manager.add(name("c"), controller, reconcile);
-    let error = run(&mut manager).await.unwrap_err().to_string();
-    assert!(
-        error.ends_with(
-            "-pause` has 129 bytes, of which Kubernetes accepts 128: \
-             give the operator or the controller a shorter name"
-        ),
-        "{error}"
-    );
-
-    // One name for each namespace is how an operator of some namespaces does it.
-    let mut manager = self::manager();
-    for namespace in ["a", "b"] {
-        let controller = Controller::new(manager.namespaced::<ConfigMap>(namespace));
-        manager.add("a", controller, reconcile);
-    }
-    manager.stop_token().cancel();
-    assert!(run(&mut manager).await.is_ok());
 }
 
 /// A list of one object.
