@@ -56,7 +56,8 @@ const FIRST_ANSWER: Duration = Duration::from_secs(5);
 /// How long events may still be published after controllers and tasks have ended.
 const LAST_EVENTS: Duration = Duration::from_secs(2);
 
-/// How long the servers may finish open requests after leadership was lost.
+/// How long the servers may finish open requests, and the Lease be released, after a failure or the loss of leadership.
+/// Together with [`AFTER_FAILURE`](lead::AFTER_FAILURE), no more than two seconds.
 const LAST_RESPONSES: Duration = Duration::from_secs(1);
 
 /// Creates the client that controllers share, and runs controllers, webhooks and health probes.
@@ -398,7 +399,7 @@ impl Manager {
     ///
     /// `task` gets a token that is cancelled when the manager stops; it then has
     /// `--graceful-shutdown-timeout` to end. It may return `Ok` before that. An error or a panic ends the
-    /// manager with [`ManagerError::TaskFailed`]. When leadership is lost, the task is dropped at its
+    /// manager within two seconds, with [`ManagerError::TaskFailed`]. When leadership is lost, the task is dropped at its
     /// current `await`. A task that blocks its thread takes that thread away from the controllers: see
     /// [`tokio::task::spawn_blocking`].
     ///
@@ -503,6 +504,7 @@ impl Manager {
     ///
     /// It waits no longer than `--graceful-shutdown-timeout`. A second signal ends the process at once,
     /// with exit code 1. So does the loss of leadership, two seconds later, if the process still runs then.
+    /// When a part of the manager fails, such as a task, that is logged at once, and it returns within two seconds.
     ///
     /// # Errors
     ///
@@ -517,7 +519,10 @@ impl Manager {
         self.end = Some(end);
         tokio::select! {
             outcome = self.run_until_stopped() => outcome,
-            error = signals.ended() => Err(error),
+            error = signals.ended() => {
+                lead::named(&error);
+                Err(error)
+            }
         }
     }
 
@@ -614,9 +619,9 @@ impl Manager {
         let published = publishing.finish(LAST_EVENTS);
         let stopped = async { tokio::join!(release, server.stop(), metrics.stop(), published) };
         let limit = match outcome {
-            // Soon another may lead, and code that blocks its thread has not ended.
-            Err(ManagerError::LeadershipLost { .. }) => LAST_RESPONSES,
-            _ => Duration::MAX,
+            Ok(()) | Err(ManagerError::GracePeriodElapsed(_)) => Duration::MAX,
+            // Something is broken. Or soon another may lead, and code that blocks its thread has not ended.
+            Err(_) => LAST_RESPONSES,
         };
         let _ = timeout(limit, stopped).await;
         outcome

@@ -28,6 +28,9 @@ const LAST_ANSWER: f64 = 0.9;
 /// The part of the grace period that each request may take then: webhooks still ask, until they have ended.
 const LAST_REQUEST: f64 = 0.03;
 
+/// How long everything else may take to end after a part of the manager has failed: it may need what has failed.
+pub(super) const AFTER_FAILURE: Duration = Duration::from_millis(750);
+
 /// Runs the controllers while this process leads.
 pub(super) struct Lead {
     /// Without an election, this process leads.
@@ -148,20 +151,28 @@ impl Lead {
     }
 
     /// Stops what runs and waits for it within the grace period, at whose end nothing waits long for the API server.
-    /// Returns the first error, and whether everything has ended.
+    /// After an error, which is logged at once, that is [`AFTER_FAILURE`]. Returns the first error, and whether everything
+    /// has ended.
     async fn finish(
         &mut self,
         outcome: Result<(), ManagerError>,
     ) -> (Result<(), ManagerError>, bool) {
+        let grace = match &outcome {
+            Ok(()) => self.grace,
+            Err(error) => {
+                named(error);
+                self.grace.min(AFTER_FAILURE)
+            }
+        };
         self.stop.cancel();
         let running = std::mem::take(&mut self.running);
         let give_up = async {
-            sleep(self.grace.mul_f64(LAST_ANSWER)).await;
-            self.server.give_up_after(self.grace.mul_f64(LAST_REQUEST));
+            sleep(grace.mul_f64(LAST_ANSWER)).await;
+            self.server.give_up_after(grace.mul_f64(LAST_REQUEST));
             pending().await
         };
         let finished = tokio::select! {
-            finished = running.finish(self.grace) => finished,
+            finished = running.finish(grace) => finished,
             never = give_up => never,
         };
         // `outcome` is the cause, or has hidden it until now.
@@ -171,6 +182,14 @@ impl Lead {
         let is_finished = finished.is_ok();
         (outcome.and(finished), is_finished)
     }
+}
+
+/// Logs what has failed before anything waits.
+pub(super) fn named(error: &ManagerError) {
+    tracing::error!(
+        error = chain(error),
+        "a part of the manager has failed: it ends"
+    );
 }
 
 /// Fills the caches of a controller from now on, unless that has begun.

@@ -1,20 +1,27 @@
 // Copyright The kbr authors
 // SPDX-License-Identifier: Apache-2.0
 
-//! Kills each thread and task that the runtime starts, one after the other: the manager must end and name it.
+//! Kills each thread and task that the runtime starts: the manager must name it at once and end soon, whatever the rest
+//! does.
 
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
+use std::thread;
 use std::time::Instant;
 
 use k8s_openapi::api::core::v1::Secret;
 
 use super::*;
+use crate::logging::tests::logged;
+use crate::manager::lead::AFTER_FAILURE;
 use crate::running::tests::{Death, doom};
 
 /// How long the manager may take on a busy machine. It should be two seconds.
 const LIMIT: Duration = Duration::from_secs(20);
+
+/// What is logged by what does not end at the stop.
+const STOPPING: &str = "stopping what never ends";
 
 /// The threads and tasks, each with the beginning of the error that names it.
 const ALL: [(&str, &str); 13] = [
@@ -85,7 +92,7 @@ fn whole(is_candidate: bool) -> Manager {
         leader_elect: is_candidate,
         leader_election_id: Some("test".to_owned()),
         leader_election_namespace: Some("default".to_owned()),
-        graceful_shutdown_timeout: GRACE,
+        graceful_shutdown_timeout: LIMIT * 10,
         ..Flags::default()
     };
     let config = Config::new("http://127.0.0.1:1".parse().unwrap());
@@ -101,36 +108,81 @@ fn whole(is_candidate: bool) -> Manager {
     });
     // A cache that no controller fills.
     let _ = manager.all::<Secret>();
+    // Such as a reconcile that never ends.
+    manager.controllers.push(Registration {
+        name: "stuck",
+        cache: empty::<ConfigMap>().source(),
+        sources: Vec::new(),
+        workers: 1,
+        suffix: "",
+        prepare: Box::new(|run| {
+            let work = async move {
+                run.stop.cancelled().await;
+                tracing::info!("{STOPPING}");
+                pending().await
+            };
+            Prepared {
+                needs_leader: false,
+                ..prepared("stuck", work)
+            }
+        }),
+    });
     manager
 }
 
-#[tokio::test]
-async fn each_thread_and_task_that_ends_or_panics_ends_the_manager_and_is_named() {
-    for (name, expected) in ALL {
-        for death in [Death::Panics, Death::Ends] {
-            doom(name, death);
-            let mut manager = whole(name == "leader election");
-            let start = Instant::now();
-            let ended = async {
-                match name {
-                    // Only here: a thread for signals stays until the process ends.
-                    #[cfg(unix)]
-                    "signals" => {
-                        let _alone = signals::tests::ALONE.lock().await;
-                        manager.run().await
-                    }
-                    _ => manager.run_until_stopped().await,
-                }
-            };
-
-            let ended = timeout(LIMIT, ended).await;
-
-            let ended = ended.unwrap_or_else(|_| panic!("`{name}` {death:?}: nobody notices"));
-            let error = ended.unwrap_err().to_string();
-            assert!(error.starts_with(expected), "`{name}` {death:?}: {error}");
-            println!("{name} {death:?}: {error} ({:?})", start.elapsed());
+/// Runs the manager until its part `name` ends it, and returns how.
+async fn ended(name: &'static str, death: Death) -> ManagerError {
+    doom(name, death);
+    let mut manager = whole(name == "leader election");
+    let ended = async {
+        match name {
+            // Only here: a thread for signals stays until the process ends.
+            #[cfg(unix)]
+            "signals" => {
+                let _alone = signals::tests::ALONE.lock().await;
+                manager.run().await
+            }
+            _ => manager.run_until_stopped().await,
         }
-    }
+    };
+    let ended = timeout(LIMIT, ended).await;
+    let ended = ended.unwrap_or_else(|_| panic!("`{name}` {death:?}: it goes on"));
+    ended.unwrap_err()
+}
+
+fn check(name: &'static str, death: Death, expected: &str) {
+    let start = Instant::now();
+    let mut error = String::new();
+    let lines = logged("info".parse().unwrap(), || {
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_all()
+            .build();
+        error = runtime.unwrap().block_on(ended(name, death)).to_string();
+    });
+
+    println!("{name} {death:?}: {error} ({:?})", start.elapsed());
+    assert!(error.starts_with(expected), "`{name}` {death:?}: {error}");
+    let place = |is: &dyn Fn(&serde_json::Value) -> bool| lines.iter().position(is);
+    let named = place(&|line| line["level"] == "ERROR" && line["error"] == *error);
+    let stopping = place(&|line| line["message"] == STOPPING);
+    // Without signals, nothing is stopped: the process ends.
+    assert!(
+        named.is_some() && (stopping.is_none() || named < stopping),
+        "`{name}` {death:?}: not named at once: {lines:?}"
+    );
+}
+
+#[test]
+fn each_thread_and_task_that_ends_or_panics_ends_the_manager_and_is_named() {
+    assert!(AFTER_FAILURE + LAST_RESPONSES <= Duration::from_secs(2));
+    thread::scope(|all| {
+        for (name, expected) in ALL {
+            all.spawn(move || {
+                check(name, Death::Panics, expected);
+                check(name, Death::Ends, expected);
+            });
+        }
+    });
 }
 
 /// The number of lines of each source file on which something is spawned.
