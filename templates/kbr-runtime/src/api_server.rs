@@ -13,6 +13,7 @@
 //! instead of one for each failed request.
 
 mod body;
+mod throttled;
 
 use std::cell::Cell;
 use std::collections::BTreeMap;
@@ -527,7 +528,7 @@ impl Sent {
         };
         let status = answer.as_ref().ok().map(Response::status);
         server.requests().count(self.method, status);
-        let answer = answer?;
+        let answer = throttled::as_status(answer?);
         let has_end = self.is_named || answer.headers().contains_key(CONTENT_LENGTH);
         let is_object = self.kind == Kind::Answer && is_json(&answer) && has_end;
         let mut answer = answer.map(|body| Bounded::new(self, limit, body));

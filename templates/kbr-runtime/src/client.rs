@@ -36,6 +36,13 @@ pub(crate) fn parameter<'a, B>(request: &'a Request<B>, name: &str) -> Option<&'
     pairs.find_map(|(other, value)| (other == name).then_some(value))
 }
 
+/// How many seconds the API server asks to wait (RFC 9110, 10.2.3).
+#[cfg(feature = "manager")]
+pub(crate) fn retry_after<B>(response: &http::Response<B>) -> Option<u32> {
+    let seconds = response.headers().get(http::header::RETRY_AFTER)?;
+    seconds.to_str().ok()?.parse().ok()
+}
+
 /// Sends a request, which has this name in traces, and returns the text of the answer.
 #[cfg(feature = "manager")]
 pub(crate) async fn send(

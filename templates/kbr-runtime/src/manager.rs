@@ -327,7 +327,7 @@ impl Manager {
     /// of such an early attempt does not count. While a watch of the controller fails, a delay is
     /// at most 8 s, or as long as the failed reconcile took if that is longer.
     /// If the error or one of its sources is a [`kube::Error`] with a `Retry-After`, the delay is at least
-    /// that; a 409 Conflict is not logged as an error, and nothing is if the object has been deleted meanwhile. If one
+    /// that, and up to a third longer; a 409 Conflict is not logged as an error, and nothing is if the object has been deleted meanwhile. If one
     /// of them is a [`Retry`](crate::Retry), it says when the object is retried, or that it is not retried until it
     /// changes. `name` is the controller's name in the logs, and in the field manager of what it
     /// writes, see [`Manager::set_operator`].

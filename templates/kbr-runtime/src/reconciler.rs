@@ -29,7 +29,7 @@ use crate::key::Key;
 use crate::logging::panic_message;
 use crate::pause::Pause;
 use crate::queue::Queue;
-use crate::random::random;
+use crate::random::{later, random};
 use crate::restless::{MANY, Restless};
 use crate::retry;
 use crate::watch::{FailingWatches, LONGEST_PAUSE};
@@ -250,7 +250,7 @@ impl Reconciler {
             // For example while the CRD is missing: nothing else shows when it is back.
             retry_in = retry_in.min(LONGEST_PAUSE.max(took));
         }
-        let retry_in = retry_in.max(failure.not_before);
+        let retry_in = retry_in.max(later(failure.not_before));
         if failure.is_gone {
             tracing::debug!(error, trigger, "the object was deleted meanwhile");
         } else if failure.is_conflict {
@@ -278,7 +278,7 @@ impl Failure {
     fn new<E: Error + 'static>(error: &E, wanted: Option<Action>) -> Self {
         let status = api_status(error);
         let is_conflict = status.is_some_and(|status| status.is_conflict());
-        // Retry-After, which is part of 429 and some 503 responses.
+        // Of a `Retry-After`, which 429 and some 503 responses have.
         let seconds = status
             .and_then(|status| status.details.as_ref())
             .map_or(0, |details| details.retry_after_seconds);

@@ -17,7 +17,6 @@ use std::time::Duration;
 
 use futures::stream::BoxStream;
 use futures::{Stream, StreamExt};
-use http::header::RETRY_AFTER;
 use http::{Request, Response};
 use kube::client::Body;
 use kube::runtime::watcher::{self, Event, ListSemantic, watcher};
@@ -29,11 +28,11 @@ use tower::service_fn;
 use crate::api_server::{ApiServer, OwnWatch, WATCH_SECONDS, pause};
 use crate::cache::{Cached, Received, Source};
 use crate::chain::chain;
-use crate::client::parameter;
+use crate::client::{parameter, retry_after};
 use crate::events::Events;
 use crate::lock::lock;
 use crate::metrics;
-use crate::random::chance;
+use crate::random::{chance, later};
 use crate::running::Tasks;
 
 /// The pause after the first failure, as in client-go. It doubles with each further failure.
@@ -240,7 +239,7 @@ fn watching(
             if is_watch && response.status().is_success() {
                 lock(&state).accepted();
                 passed(from.unwrap_or_default());
-            } else if let Some(delay) = retry_after(&response) {
+            } else if let Some(delay) = asked(&response) {
                 lock(&state).not_before = Instant::now().checked_add(delay);
             }
             Ok::<_, kube::Error>(response)
@@ -249,11 +248,10 @@ fn watching(
     Client::new(requests, namespace)
 }
 
-/// How long the API server asks to wait (RFC 9110, 10.2.3), but no longer than a minute.
-fn retry_after(response: &Response<Body>) -> Option<Duration> {
-    let seconds = response.headers().get(RETRY_AFTER)?.to_str().ok()?;
-    let delay = Duration::from_secs(seconds.parse().ok()?);
-    Some(delay.min(LONGEST_RETRY_AFTER))
+/// How long the API server asks to wait, but no longer than a minute.
+fn asked(response: &Response<Body>) -> Option<Duration> {
+    let asked = Duration::from_secs(retry_after(response)?.into());
+    Some(asked.min(LONGEST_RETRY_AFTER))
 }
 
 /// `config` with a timeout, which keeps the watch from staying silent for long. 0 would disable kube's own limit. Lists
@@ -308,7 +306,7 @@ impl WatchState {
         };
         let asked = self.not_before.take();
         let asked = asked.map(|at| at.saturating_duration_since(Instant::now()));
-        let delay = delay.max(asked.unwrap_or_default().mul_f64(1.0 + chance() / 3.0));
+        let delay = delay.max(later(asked.unwrap_or_default()));
         self.failed(&explained(error), delay);
         delay
     }

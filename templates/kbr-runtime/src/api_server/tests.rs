@@ -178,6 +178,32 @@ async fn a_refused_request_is_not_retried() {
     assert!(server.answers());
 }
 
+/// As API Priority and Fairness refuses, and as an API server that is overloaded.
+#[tokio::test]
+async fn a_refusal_without_a_status_says_when_to_come_back() {
+    let refusals: [fn(usize, usize) -> Option<&'static str>; 2] = [
+        |_, _| {
+            Some(
+                "HTTP/1.1 429 Too Many Requests\r\ncontent-type: text/plain; charset=utf-8\r\nretry-after: 7\r\n\
+                 content-length: 8\r\n\r\nToo many",
+            )
+        },
+        |_, _| Some("HTTP/1.1 503 Unavailable\r\nretry-after: 7\r\ncontent-length: 3\r\n\r\nbus"),
+    ];
+    for (refusal, expected) in refusals.into_iter().zip([429, 503]) {
+        let (address, requests) = serve(refusal);
+
+        let error = ask(&of(address).client().unwrap()).await.unwrap_err();
+
+        let kube::Error::Api(status) = error else {
+            panic!("{error}");
+        };
+        assert_eq!(status.code, expected);
+        assert_eq!(status.details.unwrap().retry_after_seconds, 7);
+        assert_eq!(requests.load(Ordering::SeqCst), 1);
+    }
+}
+
 #[tokio::test]
 async fn the_time_of_the_api_server_is_that_of_its_latest_answer() {
     let (address, _) = serve(|_, request| {

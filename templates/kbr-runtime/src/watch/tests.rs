@@ -3,6 +3,8 @@
 
 //! Unit tests.
 
+use http::header::RETRY_AFTER;
+
 use super::*;
 use crate::cache::Unreadable;
 use crate::logging::tests::logged;
@@ -113,7 +115,7 @@ async fn the_api_server_says_when_to_list_again() {
     for (value, expected) in [("5", 5), ("100000", 60)] {
         let response = Response::builder().header(RETRY_AFTER, value);
         let response = response.status(429).body(Body::empty()).unwrap();
-        state.not_before = Instant::now().checked_add(retry_after(&response).unwrap());
+        state.not_before = Instant::now().checked_add(asked(&response).unwrap());
         let (delay, expected) = (
             state.pause_after(&failure(429)),
             Duration::from_secs(expected),
@@ -122,7 +124,7 @@ async fn the_api_server_says_when_to_list_again() {
     }
     assert!(state.pause_after(&failure(429)) < LONGEST_PAUSE);
     let date = Response::builder().header(RETRY_AFTER, "Fri, 31 Dec 1999 23:59:59 GMT");
-    assert_eq!(retry_after(&date.body(Body::empty()).unwrap()), None);
+    assert_eq!(asked(&date.body(Body::empty()).unwrap()), None);
 }
 
 #[test]
