@@ -455,7 +455,8 @@ impl<K: Cached> Controller<K> {
     }
 
     /// How long the first lists may take while the API server answers: two minutes by default. Then the manager ends
-    /// with [`ManagerError::ControllerEnded`](crate::ManagerError::ControllerEnded).
+    /// with [`ManagerError::ControllerEnded`](crate::ManagerError::ControllerEnded). A cache that is filled on every replica
+    /// has, on a standby, as long as the most patient of its controllers.
     #[doc(alias = "CacheSyncTimeout")]
     #[must_use]
     pub fn cache_sync_timeout(mut self, limit: Duration) -> Self {

@@ -704,10 +704,17 @@ impl Manager {
                 .filter(|source| source.watched().is_warm.load(Ordering::Relaxed)),
         );
         let (mut watching, sources) = (Running::default(), filled.clone());
+        let limits = filled.iter().map(|source| {
+            let all = controllers.iter();
+            let of = all.filter(|one| one.sources.iter().any(|it| Arc::ptr_eq(it, source)));
+            let longest = of.map(|controller| controller.sync_limit).max();
+            (source.clone(), longest.unwrap_or(SYNC_LIMIT))
+        });
+        let limits: Vec<_> = limits.collect();
         watching.spawn(Part::Caches, async move {
             Err(tokio::select! {
                 reason = watches.follow(&sources) => reason,
-                reason = watches.never_listed(&sources, SYNC_LIMIT) => reason,
+                reason = watches.never_listed(&limits) => reason,
             })
         });
         (watching, filled)

@@ -113,20 +113,18 @@ impl Watches {
         format!("{watch} ended: {reason}")
     }
 
-    /// Waits until the first list of one of `sources` is overdue although the API server answers, and says which.
-    pub(crate) async fn never_listed(
-        &self,
-        sources: &[Arc<dyn Source>],
-        limit: Duration,
-    ) -> String {
+    /// Waits until the first list of one of `sources` takes longer than its limit although the API server answers, and
+    /// says which.
+    pub(crate) async fn never_listed(&self, sources: &[(Arc<dyn Source>, Duration)]) -> String {
         let start = Instant::now();
         loop {
             sleep(Duration::from_secs(1)).await;
-            if start.elapsed().min(self.server.answering_for()) < limit {
-                continue;
-            }
-            let mut watched = sources.iter().map(|source| source.watched());
-            if let Some(late) = watched.find(|watched| !*watched.is_listed.borrow()) {
+            let waited = start.elapsed().min(self.server.answering_for());
+            let late = sources
+                .iter()
+                .find(|(source, limit)| waited >= *limit && !*source.watched().is_listed.borrow());
+            if let Some((late, limit)) = late {
+                let late = late.watched();
                 let (what, error) = (&late.resource, lock(&late.error).clone());
                 let error = error.as_deref().unwrap_or("no answer");
                 return format!("could not list {what} within {limit:?}: {error}");

@@ -6,6 +6,7 @@
 use std::collections::BTreeSet;
 use std::error::Error;
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use futures::StreamExt;
 use futures::future::BoxFuture;
@@ -30,7 +31,7 @@ use crate::{Action, Clock, Handle, metrics, workers};
 
 /// How long the first lists of a plan may take. Nobody waits for a CRD that is not installed.
 #[cfg(feature = "plan")]
-const PLAN_SYNC_LIMIT: std::time::Duration = std::time::Duration::from_secs(30);
+const PLAN_SYNC_LIMIT: Duration = Duration::from_secs(30);
 
 impl<K: Cached> Controller<K> {
     /// Subscribes to the caches. Nothing is sent yet.
@@ -115,6 +116,8 @@ impl<K: Cached> Controller<K> {
             Some(_) => sync_limit.min(PLAN_SYNC_LIMIT),
             None => sync_limit,
         };
+        let limits = sources.iter().map(|source| (source.clone(), sync_limit));
+        let limits: Vec<_> = limits.collect();
         let (all, watching, shown) = (sources.clone(), watches.clone(), sources.clone());
         let work = async move {
             let mut triggers = Tasks::default();
@@ -156,13 +159,14 @@ impl<K: Cached> Controller<K> {
             tokio::select! {
                 outcome = reconciled => outcome.err().unwrap_or_else(|| "it was stopped".to_owned()),
                 (stream, reason) = triggers.failed() => format!("{stream} ended: {reason}"),
-                reason = watches.never_listed(&sources, sync_limit) => reason,
+                reason = watches.never_listed(&limits) => reason,
             }
         };
         Prepared {
             name,
             needs_leader: self.needs_leader,
             is_warm: self.is_warm,
+            sync_limit,
             watch: Some(Box::pin(async move { watching.follow(&all).await })),
             work: Box::pin(work),
             sources: shown,
@@ -175,6 +179,8 @@ pub(crate) struct Prepared {
     pub(crate) name: &'static str,
     pub(crate) needs_leader: bool,
     pub(crate) is_warm: bool,
+    /// How long the first list of a cache may take.
+    pub(crate) sync_limit: Duration,
     /// Fills the caches, unless it has begun. Returns why it ended, which it should not.
     pub(crate) watch: Option<BoxFuture<'static, String>>,
     /// Reconciles until the stop, then lets running reconciles finish. Returns why it ended.

@@ -67,6 +67,7 @@ fn prepared(name: &'static str, work: impl Future<Output = String> + Send + 'sta
         name,
         needs_leader: true,
         is_warm: false,
+        sync_limit: SYNC_LIMIT,
         watch: Some(Box::pin(pending())),
         work: Box::pin(work),
         sources: Vec::new(),
@@ -433,6 +434,32 @@ async fn a_first_list_has_the_time_that_its_controller_allows() {
 
     let expected = "controller `a` ended: could not list configmaps within 1s: ";
     assert!(error.starts_with(expected), "{error}");
+}
+
+/// A cache that is filled on every replica has as long as the most patient of the controllers that use it.
+#[tokio::test(start_paused = true)]
+async fn a_cache_that_is_shared_has_the_time_that_its_controllers_allow() {
+    for (limit, ends) in [(SYNC_LIMIT, true), (SYNC_LIMIT * 2, false)] {
+        let mut manager = manager();
+        let reconcile = |_| async { Ok::<_, Infallible>(Action::await_change()) };
+        let cache = empty::<ConfigMap>();
+        cache.on_every_replica();
+        manager.caches.all.push(cache.source());
+        for (name, limit) in [("short", SYNC_LIMIT / 2), ("long", limit)] {
+            let controller = Controller::new(cache.clone()).cache_sync_timeout(limit);
+            manager.add(name, controller, reconcile);
+        }
+        manager.server.has_answered_for(SYNC_LIMIT * 10);
+        let threads = Threads::start(1).unwrap();
+        let mut health = Health::new(manager.server.clone());
+        let controllers = manager.take_controllers(&mut health, &threads);
+        // As on a standby, which starts none of the controllers.
+        let (mut watching, _) = manager.take_caches(&controllers);
+
+        let ended = timeout(SYNC_LIMIT * 3 / 2, watching.ended()).await;
+
+        assert_eq!(ended.is_ok(), ends, "{ended:?}");
+    }
 }
 
 /// A standby fills what it needs at once, and the leader the rest.

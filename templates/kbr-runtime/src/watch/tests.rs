@@ -322,10 +322,10 @@ fn an_unreadable_object_is_logged_with_its_field_and_counted() {
 #[tokio::test(start_paused = true)]
 async fn only_a_list_that_never_arrives_while_the_api_server_answers_ends_the_controller() {
     let cache = crate::cache::tests::empty::<ConfigMap>();
-    let (watches, sources) = (self::watches(), [cache.source()]);
+    let limit = Duration::from_secs(10);
+    let (watches, sources) = (self::watches(), [(cache.source(), limit)]);
     let ends = async || {
-        let limit = Duration::from_secs(10);
-        let ended = watches.never_listed(&sources, limit);
+        let ended = watches.never_listed(&sources);
         tokio::time::timeout(limit * 2, ended).await
     };
     // Nothing has been answered.
