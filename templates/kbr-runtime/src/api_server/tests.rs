@@ -77,10 +77,13 @@ async fn ask(client: &Client) -> kube::Result<String> {
 
 const OK: &str = "HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok";
 const HALF: &str = "HTTP/1.1 200 OK\r\ncontent-length: 3\r\n\r\nok";
+/// Half of an object, of which the rest is read before the caller is woken.
+const HALF_OBJECT: &str =
+    "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: 9\r\n\r\n{\"a\":";
 
 #[tokio::test]
 async fn a_request_that_is_not_answered_ends_with_an_error() {
-    for answer in [|_, _| None, |_, _| Some(HALF)] {
+    for answer in [|_, _| None, |_, _| Some(HALF), |_, _| Some(HALF_OBJECT)] {
         let (address, _) = serve(answer);
 
         let error = ask(&of(address).client().unwrap()).await.unwrap_err();
@@ -130,7 +133,7 @@ async fn if_nothing_is_answered_all_connections_are_abandoned() {
 
 #[tokio::test]
 async fn at_the_end_requests_have_little_time() {
-    for answer in [|_, _| None, |_, _| Some(HALF)] {
+    for answer in [|_, _| None, |_, _| Some(HALF), |_, _| Some(HALF_OBJECT)] {
         let (address, _) = serve(answer);
         let config = Config::new(format!("http://{address}").parse().unwrap());
         let server = ApiServer::with_deadline(config, Duration::from_secs(3600));

@@ -4,6 +4,7 @@
 //! Unit tests, with canned responses of an API server.
 
 use std::collections::VecDeque;
+use std::future::pending;
 
 use http::{Method, Request, Response};
 use k8s_openapi::api::core::v1::{ConfigMap, Pod, Secret};
@@ -333,6 +334,39 @@ async fn only_what_is_gone_no_longer_shows() {
         assert_eq!(deleted.is_ok(), is_gone, "{code} {kind} {name}");
         let shown = world.handle.owned::<ConfigMap>().unwrap();
         assert_eq!(shown.is_empty(), is_gone, "{code} {kind} {name}");
+    }
+}
+
+/// Whoever else has removed the last finalizer, the object is gone; but not if the API server says that of something else.
+#[tokio::test]
+async fn a_finalizer_whose_object_has_gone_meanwhile_is_removed() {
+    for (kind, name, is_gone) in [
+        ("secrets", "owner", true),
+        ("namespaces", "here", false),
+        ("", "", false),
+    ] {
+        let mut answer = status(404, "NotFound");
+        answer["details"] = json!({ "kind": kind, "name": name });
+        let world = World::new(&[], [answer]);
+        let mut deleted = json!(owner());
+        deleted["metadata"]["deletionTimestamp"] = json!("2026-01-01T00:00:00Z");
+        deleted["metadata"]["finalizers"] = json!(["example.com/a"]);
+        let deleted: Secret = serde_json::from_value(deleted).unwrap();
+        let cache = &world.handle.hand.cache;
+        list(cache, std::slice::from_ref(&deleted));
+        let handle = Handle::new(Arc::new(deleted), world.handle.hand.clone());
+
+        let ended = handle
+            .finalizer("example.com/a", pending(), async {
+                Ok::<_, kube::Error>(())
+            })
+            .await;
+
+        assert_eq!(ended.is_ok(), is_gone, "{kind} {name}");
+        let shown = cache.entry(&Key::of(&owner()));
+        assert_eq!(shown.is_none(), is_gone, "{kind} {name}");
+        // The version that was cleaned up, and not a newer one.
+        assert_eq!(world.meant(0).0.as_deref(), Some("3"));
     }
 }
 

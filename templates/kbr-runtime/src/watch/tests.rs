@@ -338,3 +338,33 @@ async fn only_a_list_that_never_arrives_while_the_api_server_answers_ends_the_co
     crate::cache::tests::list(&cache, &[]);
     assert!(ends().await.is_err());
 }
+
+/// A list that the API server answers from its own cache may be older than what this process has written.
+#[tokio::test]
+async fn lists_are_the_most_recent_whatever_is_configured() {
+    let any = watcher::Config::default().any_semantic();
+    for config in [watcher::Config::default(), any] {
+        let (asked, mut queries) = tokio::sync::mpsc::unbounded_channel();
+        let service = service_fn(move |request: Request<Body>| {
+            let query = request.uri().query().unwrap_or_default().to_owned();
+            asked.send(query).unwrap();
+            async { Err::<Response<Body>, _>(std::io::Error::other("nobody answers")) }
+        });
+        let selection = Selection {
+            client: Client::new(service, "default"),
+            namespace: None,
+            config,
+        };
+        let failing = FailingWatches::default();
+        let mut events =
+            self::watches().watch::<ConfigMap>(selection, &(), &failing, |_| {}, |_| {});
+        let query = tokio::select! {
+            _ = async { while events.next().await.is_some() {} } => None,
+            query = queries.recv() => query,
+        };
+
+        let query = query.unwrap();
+        assert!(query.contains("limit="), "no list: {query}");
+        assert!(!query.contains("resourceVersion"), "{query}");
+    }
+}
