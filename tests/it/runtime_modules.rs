@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::path::Path;
+use std::process::Command;
 
 use crate::support::{REPOSITORY, tree};
 use crate::tidy::references;
@@ -53,4 +54,13 @@ fn reexports(library: &str) -> BTreeMap<&str, &str> {
         }
     }
     owners
+}
+
+/// What `tests/tools/mutate-core` plants must still have a place, or it tests nothing.
+#[test]
+fn each_planted_bug_has_one_place() {
+    let tool = Path::new(REPOSITORY).join("tests/tools/mutate-core");
+    let checked = Command::new(tool).arg("--check").output().expect("bash");
+    let wrong = String::from_utf8_lossy(&checked.stderr);
+    assert!(checked.status.success(), "{wrong}");
 }

@@ -326,8 +326,24 @@ fn run(steps: Vec<Step>) -> Result<(), TestCaseError> {
     Ok(())
 }
 
+/// The names and UIDs of what exists as far as a subscriber has been told.
+fn alive(cache: &Cache<ConfigMap>) -> Arc<Mutex<BTreeSet<(String, String)>>> {
+    let alive = Arc::<Mutex<BTreeSet<_>>>::default();
+    let told = alive.clone();
+    let subscriber = move |change: &crate::cache::Change, _: Option<&ConfigMap>| {
+        let mut told = lock(&told);
+        let named = |entry: &Arc<Entry>| (change.key.name().to_owned(), entry.uid.to_string());
+        if let Some(old) = &change.old {
+            told.remove(&named(old));
+        }
+        told.extend(change.new.iter().map(named));
+    };
+    cache.subscribe(false, Box::new(subscriber));
+    alive
+}
+
 /// The watch shows the changes on one thread, while the answers to own writes arrive on another. Each life of an object
-/// has the name of the last one.
+/// has the name of the last one. A subscriber is told of everything that appears and goes.
 fn on_two_threads(steps: Vec<Step>) -> Result<(), TestCaseError> {
     // The server's history, and which of it this process wrote. Nobody reads this cache.
     let (aside, mut model) = (empty(), Model::default());
@@ -358,6 +374,7 @@ fn on_two_threads(steps: Vec<Step>) -> Result<(), TestCaseError> {
     }
     model.present.values_mut().for_each(rename);
     let cache = empty();
+    let told = alive(&cache);
     cache.take(Event::Init);
     cache.take(Event::InitDone);
     let mut answered = Model::default();
@@ -373,6 +390,9 @@ fn on_two_threads(steps: Vec<Step>) -> Result<(), TestCaseError> {
     let mut shown: Vec<_> = of(&cache, "x");
     shown.extend(of(&cache, "y"));
     let shown: BTreeMap<String, u64> = shown.into_iter().collect();
+    let named = |object: &ConfigMap| (object.name_any(), object.uid().unwrap());
+    let there: BTreeSet<_> = model.present.values().map(named).collect();
+    prop_assert_eq!(&*lock(&told), &there);
     let present = model.present.values();
     let present = present.map(|object| {
         (

@@ -4,8 +4,8 @@
 //! A whole controller against a model of an API server: cache, queue and workers on one thread, in paused time,
 //! under a schedule that a seed chooses.
 //!
-//! Each Secret wants a ConfigMap of its own name with its own text, and has a status. Users change, delete and recreate both, the
-//! watches are late, break off and list again, lists are refused or older than what is written meanwhile, requests are slow and
+//! Each Secret wants a ConfigMap of its own name with its own text, and has a status. Users change, delete and recreate both,
+//! the controller deletes its ConfigMap now and then, and what is deleted may stay for a while, terminating. The watches are late, break off and list again, lists are refused or older than what is written meanwhile, requests are slow and
 //! their answers get lost, names are taken by objects of others, and in the end leadership is lost. A second controller
 //! shares the caches, one of which may be slimmed, and a task reads them. `KBR_SCHEDULES` is the number of schedules, and `KBR_SEED`
 //! the seed of the first one: a failure prints the command that repeats it, and `KBR_TRACE=1` shows what happens.
@@ -40,6 +40,9 @@ const BOUND: Duration = Duration::from_secs(60);
 const PERIOD: Duration = Duration::from_secs(300);
 
 const NAMES: [&str; 3] = ["a", "b", "c"];
+
+/// The fields of an object that is being deleted and still there.
+const TERMINATING: [&str; 2] = ["deletionTimestamp", "deletionGracePeriodSeconds"];
 
 /// An xorshift generator.
 struct Chance(u64);
@@ -92,6 +95,8 @@ struct Model {
     seen: BTreeMap<String, Value>,
     /// What the first complete list of Secrets had: the UID of each, by its name.
     listed: Option<BTreeMap<String, Value>>,
+    /// What is being deleted and still there: the kind, the name and the UID.
+    terminating: Vec<(&'static str, String, Value)>,
     is_lost: bool,
     is_over: bool,
     wrong: Vec<String>,
@@ -122,6 +127,13 @@ impl Model {
             None => json!(format!("{name}-{version}")),
         };
         metadata["resourceVersion"] = json!(version.to_string());
+        // What is being deleted stays so.
+        for field in TERMINATING {
+            let known = known.as_ref().map(|known| &known["metadata"][field]);
+            if let Some(known) = known.filter(|known| !known.is_null()) {
+                metadata[field] = known.clone();
+            }
+        }
         let kind = self.kind(plural);
         kind.objects.insert(name.to_owned(), object.clone());
         kind.events.push((version, false, object.clone()));
@@ -149,6 +161,44 @@ impl Model {
             let owned: Vec<_> = owned.map(|(name, _)| name.clone()).collect();
             for name in owned {
                 self.delete("configmaps", &name);
+            }
+        }
+    }
+
+    /// Deletes an object, at once or after a while. Returns what is left of it.
+    fn let_go(&mut self, plural: &'static str, name: &str) -> Option<Value> {
+        let mut object = self.kind(plural).objects.get(name)?.clone();
+        if is_terminating(&object) {
+            return Some(object);
+        }
+        if self.chance.one_in(2) {
+            self.delete(plural, name);
+            return None;
+        }
+        let [time, grace] = TERMINATING;
+        object["metadata"][time] = json!("2015-10-21T07:28:00Z");
+        object["metadata"][grace] = json!(30);
+        let uid = object["metadata"]["uid"].clone();
+        self.terminating.push((plural, name.to_owned(), uid));
+        Some(self.put(plural, name, object))
+    }
+
+    /// A request of the controller to delete a ConfigMap.
+    fn delete_own(&mut self, name: &str, options: &Value) -> (u16, Value) {
+        let known = self
+            .maps
+            .objects
+            .get(name)
+            .map(|map| &map["metadata"]["uid"]);
+        match known {
+            None => (404, not_found(name)),
+            Some(uid) if *uid != options["preconditions"]["uid"] => (409, conflict()),
+            Some(_) => {
+                let left = self.let_go("configmaps", name);
+                (
+                    200,
+                    left.unwrap_or_else(|| json!({"kind": "Status", "status": "Success"})),
+                )
             }
         }
     }
@@ -201,8 +251,8 @@ impl Model {
         let name = NAMES[usize::try_from(self.chance.below(3)).unwrap()];
         let text = self.version;
         match self.chance.below(8) {
-            0 => self.delete("secrets", name),
-            1 => self.delete("configmaps", name),
+            0 => drop(self.let_go("secrets", name)),
+            1 => drop(self.let_go("configmaps", name)),
             2 => {
                 // Drift.
                 if let Some(mut map) = self.maps.objects.get(name).cloned() {
@@ -259,6 +309,15 @@ fn conflict() -> Value {
     json!({"kind": "Status", "status": "Failure", "reason": "Conflict", "code": 409, "message": ""})
 }
 
+fn not_found(name: &str) -> Value {
+    let details = json!({"name": name, "kind": "configmaps"});
+    json!({"kind": "Status", "status": "Failure", "reason": "NotFound", "code": 404, "details": details, "message": ""})
+}
+
+fn is_terminating(object: &Value) -> bool {
+    object["metadata"].get(TERMINATING[0]).is_some()
+}
+
 /// Shows what happens, if somebody wants to know.
 fn trace(what: impl FnOnce() -> String) {
     if std::env::var_os("KBR_TRACE").is_some() {
@@ -287,6 +346,25 @@ async fn hold(model: &Shared, limit: Duration) {
     }
     if !time.is_zero() {
         sleep(time).await;
+    }
+}
+
+/// Lets what is terminating go after a while.
+async fn end(model: Shared) {
+    loop {
+        let events = lock(&model).events.clone();
+        let another = events.notified();
+        if lock(&model).terminating.is_empty() {
+            another.await;
+        }
+        hold(&model, LATE * 4).await;
+        let mut model = lock(&model);
+        if let Some((plural, name, uid)) = model.terminating.pop()
+            && let Some(object) = model.kind(plural).objects.get(&name)
+            && object["metadata"]["uid"] == uid
+        {
+            model.delete(plural, &name);
+        }
     }
 }
 
@@ -369,7 +447,8 @@ fn client(model: &Shared) -> Client {
         let model = model.clone();
         async move {
             let (parts, body) = request.into_parts();
-            assert_eq!(parts.method, Method::PATCH);
+            let is_deletion = parts.method == Method::DELETE;
+            assert!(is_deletion || parts.method == Method::PATCH);
             let body = body.collect_bytes().await.unwrap();
             let object: Value = serde_json::from_slice(&body).unwrap();
             // `/api/v1/namespaces/default/PLURAL/NAME`, and the status below it.
@@ -388,9 +467,10 @@ fn client(model: &Shared) -> Client {
                 if !model.is_over && model.chance.one_in(20) {
                     return Err("the request was lost".into());
                 }
-                let (code, answer) = match is_status {
-                    true => model.apply_status(&name, &object),
-                    false => model.apply(&name, object),
+                let (code, answer) = match (is_deletion, is_status) {
+                    (true, _) => model.delete_own(&name, &object),
+                    (_, true) => model.apply_status(&name, &object),
+                    _ => model.apply(&name, object),
                 };
                 trace(|| format!("{name}: {code} {}", identity(&answer)));
                 (code, answer)
@@ -400,7 +480,7 @@ fn client(model: &Shared) -> Client {
             if !model.is_over && model.chance.one_in(20) {
                 return Err("the answer was lost".into());
             }
-            if code == 200 && !is_status {
+            if code == 200 && !is_status && !is_deletion {
                 let version = answer["metadata"]["resourceVersion"].as_str().unwrap();
                 model.written.insert(name, version.parse().unwrap());
             }
@@ -446,6 +526,7 @@ async fn reconcile(
         lock(&model).wrong.push(wrong);
     }
     hold(&model, LATE / 8).await;
+    delete_now_and_then(&model, &maps, &secret).await?;
     let mut wanted = ConfigMap::default();
     wanted.metadata.name = Some(name.clone());
     let text = secret
@@ -473,6 +554,33 @@ async fn reconcile(
         Err(crate::OwnedError::NameTaken { .. }) => Ok(Action::await_change()),
         Err(error) => Err(error),
     }
+}
+
+/// Deletes what the Secret owns, if chance wants it. While the API server has it, the cache has it as well.
+async fn delete_now_and_then(
+    model: &Shared,
+    maps: &Cache<ConfigMap>,
+    secret: &Handle<Secret>,
+) -> Result<(), crate::OwnedError> {
+    let is_wanted = {
+        let mut model = lock(model);
+        !model.is_over && model.chance.one_in(4)
+    };
+    if !is_wanted {
+        return Ok(());
+    }
+    for map in secret.owned::<ConfigMap>()? {
+        secret.delete_owned(&*map).await?;
+        let (mut model, name) = (lock(model), map.name_any());
+        let left = model.maps.objects.get(&name);
+        let is_left = left.is_some_and(|left| left["metadata"]["uid"] == json!(map.uid()));
+        if is_left && maps.entry(&Key::of(&*map)).is_none() {
+            model
+                .wrong
+                .push(format!("{name} is forgotten while it terminates"));
+        }
+    }
+    Ok(())
 }
 
 /// Notes the end of a reconcile, also of one that was dropped.
@@ -545,6 +653,7 @@ async fn schedule(seed: u64) -> Vec<String> {
         reconciled: BTreeMap::new(),
         seen: BTreeMap::new(),
         listed: None,
+        terminating: Vec::new(),
         is_lost: false,
         is_over: false,
         wrong: Vec::new(),
@@ -567,6 +676,7 @@ async fn schedule(seed: u64) -> Vec<String> {
     let mut watches = JoinSet::new();
     watches.spawn(second.work.map(|_| ()));
     watches.spawn(task(model.clone(), secrets.clone()));
+    watches.spawn(end(model.clone()));
     watches.spawn(watch(model.clone(), "secrets", secrets));
     watches.spawn(watch(model.clone(), "configmaps", maps));
 
