@@ -80,7 +80,8 @@ impl<K> Cached for K where
 ///
 /// The cache is empty until the manager runs it. It keeps what its controllers read: a controller its own objects
 /// and what those own, and everything with [`Controller::reads`](crate::Controller::reads), [`Cache::index`] or
-/// [`Cache::on_every_replica`]. Of other objects, it has only the metadata.
+/// [`Cache::on_every_replica`], or if no controller uses it. Of other objects, it has only the metadata: they are counted,
+/// but neither found nor listed.
 ///
 /// ```no_run
 /// use k8s_openapi::api::core::v1::Pod;
@@ -266,9 +267,27 @@ impl<K: Cached> Cache<K> {
         lock(&self.0.watched.faults).push(why);
     }
 
-    /// Keeps all objects, and fills the cache on each replica, whether it leads or not: for a webhook, or a task on
-    /// every replica. Otherwise a cache that a controller uses is filled when the controller starts. Call this
-    /// before the manager runs.
+    /// Keeps all objects, and fills the cache on each replica, whether it leads or not. Call this before the manager runs.
+    ///
+    /// It is for a task on every replica, and for a task that reads other objects than the controllers that use the
+    /// cache; [`Webhooks::reads`](crate::webhook::Webhooks::reads) does it for a webhook. Otherwise a cache that a controller
+    /// uses is filled when the controller starts, and keeps what that reads. Each replica then has a watch and the memory,
+    /// and ends if it cannot list the objects for two minutes although the API server answers, or for the longest
+    /// [`Controller::cache_sync_timeout`](crate::Controller::cache_sync_timeout) of the cache.
+    ///
+    /// ```no_run
+    /// use k8s_openapi::api::core::v1::ConfigMap;
+    /// use kbr_runtime::Manager;
+    ///
+    /// fn register(manager: &mut Manager) {
+    ///     let maps = manager.all::<ConfigMap>();
+    ///     maps.on_every_replica();
+    ///     manager.add_task_on_every_replica("count", move |_| async move {
+    ///         tracing::info!(maps = maps.count(), "listed");
+    ///         Ok::<_, kube::Error>(())
+    ///     });
+    /// }
+    /// ```
     pub fn on_every_replica(&self) {
         self.keep(|_| true);
         self.0.watched.is_warm.store(true, Ordering::Relaxed);

@@ -395,7 +395,9 @@ impl Manager {
     }
 
     /// Adds a task that runs beside the controllers, in the replica that leads. It starts once the caches of the
-    /// manager have been listed, so that what it finds in none of them is in none of them.
+    /// manager have been listed, so that what it finds in none of them does not exist. A cache that no controller uses
+    /// keeps all objects; of one that controllers use, a task reads what these do, and the rest with
+    /// [`Cache::on_every_replica`].
     ///
     /// `task` gets a token that is cancelled when the manager stops; it then has
     /// `--graceful-shutdown-timeout` to end. It may return `Ok` before that. An error or a panic ends the
@@ -404,20 +406,7 @@ impl Manager {
     /// [`tokio::task::spawn_blocking`].
     ///
     /// ```no_run
-    /// use std::time::Duration;
-    ///
-    /// use kbr_runtime::Manager;
-    /// use tokio::time::{interval, sleep};
-    ///
-    /// fn register(manager: &mut Manager) {
-    ///     manager.add_task("sweep", |stop| async move {
-    ///         let mut hourly = interval(Duration::from_secs(3600));
-    ///         while stop.run_until_cancelled(hourly.tick()).await.is_some() {
-    ///             // Remove in another system what no object asks for any more.
-    ///         }
-    ///         Ok::<_, kube::Error>(())
-    ///     });
-    /// }
+    #[doc = include_str!("manager/add_task.txt")]
     /// ```
     pub fn add_task<T, F, E>(&mut self, name: &'static str, task: T)
     where
@@ -699,6 +688,8 @@ impl Manager {
             .all
             .into_iter()
             .partition(used);
+        // Only a task can read them, which nobody has said.
+        filled.iter().for_each(|source| source.keep_all());
         filled.extend(
             used.into_iter()
                 .filter(|source| source.watched().is_warm.load(Ordering::Relaxed)),

@@ -25,6 +25,9 @@ pub(crate) trait Source: Send + Sync {
 
     fn watched(&self) -> &Watched;
 
+    /// Keeps all objects, and not only their metadata.
+    fn keep_all(&self);
+
     /// Forgets what this process wrote, which were dry runs; so will be what it writes later.
     #[cfg(feature = "plan")]
     fn forget_writes(&self);
@@ -94,6 +97,10 @@ impl<K: Cached> Source for Inner<K> {
 
     fn watched(&self) -> &Watched {
         &self.watched
+    }
+
+    fn keep_all(&self) {
+        self.use_for(|uses| uses.readers.push(Arc::new(|_| true)));
     }
 
     #[cfg(feature = "plan")]

@@ -404,6 +404,30 @@ async fn what_does_not_go_yet_is_still_owned_however_often_it_is_deleted() {
 }
 
 #[tokio::test]
+async fn a_patch_that_is_no_object_is_an_error_and_is_not_sent() {
+    let wrong = [
+        json!("x"),
+        json!(1),
+        json!([]),
+        json!(null),
+        json!({ "metadata": "x" }),
+        json!({ "metadata": null }),
+    ];
+    for fields in wrong {
+        let world = World::new(&[], []);
+
+        let error = world.handle.patch(fields.clone()).await.unwrap_err();
+
+        let error = crate::chain::chain(&error);
+        assert!(
+            error.contains("a patch must be a JSON object"),
+            "{fields}: {error}"
+        );
+        assert!(world.methods().is_empty());
+    }
+}
+
+#[tokio::test]
 async fn what_follows_a_patch_of_the_object_builds_on_it() {
     let patched = |version: u32| {
         let mut owner = json!(owner());
@@ -443,30 +467,6 @@ async fn what_kubernetes_would_delete_or_never_delete_is_not_sent() {
         assert_eq!(error, expected);
     }
     assert_eq!(world.methods(), [Method::GET; 0]);
-}
-
-#[tokio::test]
-async fn a_patch_that_is_no_object_is_an_error_and_is_not_sent() {
-    let wrong = [
-        json!("x"),
-        json!(1),
-        json!([]),
-        json!(null),
-        json!({ "metadata": "x" }),
-        json!({ "metadata": null }),
-    ];
-    for fields in wrong {
-        let world = World::new(&[], []);
-
-        let error = world.handle.patch(fields.clone()).await.unwrap_err();
-
-        let error = crate::chain::chain(&error);
-        assert!(
-            error.contains("a patch must be a JSON object"),
-            "{fields}: {error}"
-        );
-        assert!(world.methods().is_empty());
-    }
 }
 
 #[tokio::test]

@@ -3,6 +3,7 @@
 
 //! Unit tests.
 
+mod example;
 mod refused;
 mod supervision;
 
@@ -525,6 +526,14 @@ async fn a_task_begins_when_the_caches_have_been_listed() {
 
 /// A list of one object.
 const ONE: &str = concat!(
+    "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: 130\r\n\r\n",
+    r#"{"kind":"List","apiVersion":"v1","metadata":{"resourceVersion":"7"},"#,
+    r#""items":[{"metadata":{"name":"a","resourceVersion":"3"}}]}    "#,
+);
+
+/// The same, after some time: the server waits a moment at each `|`.
+const ONE_LATE: &str = concat!(
+    "||||||||||||||||||||",
     "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: 130\r\n\r\n",
     r#"{"kind":"List","apiVersion":"v1","metadata":{"resourceVersion":"7"},"#,
     r#""items":[{"metadata":{"name":"a","resourceVersion":"3"}}]}    "#,
