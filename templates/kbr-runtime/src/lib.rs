@@ -74,10 +74,6 @@
     )
 )]
 
-// An example of the documentation is run by a test.
-#[cfg(test)]
-extern crate self as kbr_runtime;
-
 #[cfg(feature = "manager")]
 mod action;
 #[cfg(feature = "manager")]

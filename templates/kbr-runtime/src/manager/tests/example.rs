@@ -3,6 +3,9 @@
 
 //! Runs the example of [`Manager::add_task`] as it is documented, with a slow API server.
 
+// The name by which the example knows this crate.
+extern crate self as kbr_runtime;
+
 use super::{GRACE, ONE_LATE, answered, run};
 
 include!("../add_task.txt");
