@@ -337,6 +337,9 @@ fn alive(cache: &Cache<ConfigMap>) -> Arc<Mutex<BTreeSet<(String, String)>>> {
             told.remove(&named(old));
         }
         told.extend(change.new.iter().map(named));
+        drop(told);
+        // The other thread has something to say meanwhile.
+        std::thread::yield_now();
     };
     cache.subscribe(false, Box::new(subscriber));
     alive
@@ -378,11 +381,14 @@ fn on_two_threads(steps: Vec<Step>) -> Result<(), TestCaseError> {
     cache.take(Event::Init);
     cache.take(Event::InitDone);
     let mut answered = Model::default();
+    let begin = std::sync::Barrier::new(2);
     std::thread::scope(|scope| {
         scope.spawn(|| {
+            begin.wait();
             own.into_iter()
                 .for_each(|change| answered.answer(&cache, change))
         });
+        begin.wait();
         while model.position < model.version {
             model.next(&cache);
         }
