@@ -114,6 +114,7 @@ error: `.clippy.toml` already exists with different content
        `third_party/kbr-runtime/src/address.rs` already exists with different content
        `third_party/kbr-runtime/src/api_server.rs` already exists with different content
        `third_party/kbr-runtime/src/api_server/body.rs` already exists with different content
+       `third_party/kbr-runtime/src/api_server/throttled.rs` already exists with different content
        `third_party/kbr-runtime/src/backoff.rs` already exists with different content
        `third_party/kbr-runtime/src/cache.rs` already exists with different content
        `third_party/kbr-runtime/src/cache/entry.rs` already exists with different content
@@ -137,6 +138,7 @@ error: `.clippy.toml` already exists with different content
        `third_party/kbr-runtime/src/events.rs` already exists with different content
        `third_party/kbr-runtime/src/exit.rs` already exists with different content
        `third_party/kbr-runtime/src/flags.rs` already exists with different content
+       `third_party/kbr-runtime/src/flags/zap.rs` already exists with different content
        `third_party/kbr-runtime/src/gate.rs` already exists with different content
        `third_party/kbr-runtime/src/guide.rs` already exists with different content
        `third_party/kbr-runtime/src/guide/caches.md` already exists with different content
@@ -177,6 +179,8 @@ error: `.clippy.toml` already exists with different content
        `third_party/kbr-runtime/src/logging.rs` already exists with different content
        `third_party/kbr-runtime/src/logging/log_limit.rs` already exists with different content
        `third_party/kbr-runtime/src/manager.rs` already exists with different content
+       `third_party/kbr-runtime/src/manager/add_task.txt` already exists with different content
+       `third_party/kbr-runtime/src/manager/faults.rs` already exists with different content
        `third_party/kbr-runtime/src/manager/lead.rs` already exists with different content
        `third_party/kbr-runtime/src/manager/plan.rs` already exists with different content
        `third_party/kbr-runtime/src/metrics.rs` already exists with different content
@@ -192,6 +196,7 @@ error: `.clippy.toml` already exists with different content
        `third_party/kbr-runtime/src/namespaces.rs` already exists with different content
        `third_party/kbr-runtime/src/otlp.rs` already exists with different content
        `third_party/kbr-runtime/src/otlp/collector.rs` already exists with different content
+       `third_party/kbr-runtime/src/owned_error.rs` already exists with different content
        `third_party/kbr-runtime/src/pause.rs` already exists with different content
        `third_party/kbr-runtime/src/plan.rs` already exists with different content
        `third_party/kbr-runtime/src/plan/report.rs` already exists with different content
