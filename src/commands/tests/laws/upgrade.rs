@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::check::{different, rendered, up_to_date};
-use super::{Broken, World};
+use super::{Broken, Edit, How, World};
 use crate::commands::init_files::rendering;
 use crate::commands::tests::Bench;
 use crate::layout::{self, UPDATE_BESIDE};
@@ -61,8 +61,14 @@ impl World {
             let [Some(pure), Some(real)] = texts else {
                 continue;
             };
-            let news: Vec<&str> = real.split_inclusive('\n').collect();
-            let diff = similar::TextDiff::from_lines(pure, real);
+            let mut both = [pure, real].map(|text| text.split_inclusive('\n').collect::<Vec<_>>());
+            // Among lines in another order than kbr's, new ones come last.
+            let is_among = |it: &Edit| it.path == *path && it.how == How::Among;
+            if self.edits.iter().any(is_among) {
+                both.iter_mut().for_each(|lines| lines.sort_unstable());
+            }
+            let [olds, news] = &both;
+            let diff = similar::TextDiff::from_slices(olds, news);
             let mut changed = diff
                 .ops()
                 .iter()
