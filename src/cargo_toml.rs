@@ -3,7 +3,7 @@
 //! `kbr update` merges the changes of the scaffold key by key, so that the owner's dependencies, features and
 //! order stay; versions are only raised. Pure.
 
-mod packages;
+pub mod packages;
 
 use std::collections::BTreeSet;
 use std::fmt;

@@ -104,8 +104,9 @@ impl Tree {
         root: &Path,
         is_wanted: &dyn Fn(&str) -> bool,
     ) -> Result<(), IoError> {
-        let mut folders = vec![(String::new(), root.to_owned())];
-        while let Some((prefix, folder)) = folders.pop() {
+        // A folder without a manifest belongs to the package around it, and at the top to none.
+        let mut folders = vec![(String::new(), root.to_owned(), is_wanted(""))];
+        while let Some((prefix, folder, mut wanted)) = folders.pop() {
             let children = children(&folder)?;
             let is_apart = |(name, _): &(String, PathBuf)| APART.contains(&name.as_str());
             if !prefix.is_empty() && children.iter().any(is_apart) {
@@ -114,16 +115,16 @@ impl Tree {
             let manifest = children.iter().find(|(name, _)| name == "Cargo.toml");
             if let Some((_, path)) = manifest.filter(|_| !prefix.is_empty())
                 && path.is_file()
-                && !read_text(path)?.is_some_and(|text| is_wanted(&text))
             {
-                continue;
+                wanted = read_text(path)?.is_some_and(|text| is_wanted(&text));
             }
             for (name, path) in children {
                 let relative = format!("{prefix}{name}");
                 let found = fs::symlink_metadata(&path).map_err(IoError::at("read", &path))?;
                 if found.is_dir() && !name.starts_with('.') && name != "node_modules" {
-                    folders.push((format!("{relative}/"), path));
+                    folders.push((format!("{relative}/"), path, wanted));
                 } else if found.is_file()
+                    && wanted
                     && found.len() <= LARGEST
                     && (name.ends_with(".rs") || name == "Cargo.toml")
                     && !self.entries.contains_key(&relative)

@@ -1,8 +1,56 @@
 //! What a manifest says about the code that is compiled: its own files, and packages in other folders. Pure.
 
-use toml_edit::Item;
+use toml_edit::{Document, Item, TableLike};
 
-use super::{DEPENDENCIES, Manifest};
+use super::{DEPENDENCIES, Manifest, SECTIONS};
+use crate::rust::{Replacement, replaced};
+
+/// The names of the two packages of a project.
+fn packages(project: &str) -> [String; 2] {
+    [project.to_owned(), format!("{project}-api")]
+}
+
+/// Whether a manifest depends on the packages of a project.
+pub fn uses(manifest: &str, project: &str) -> bool {
+    dependencies(manifest, &packages(project), &packages(project)).is_some_and(|it| !it.is_empty())
+}
+
+/// A manifest that depends on the packages of a project by a path, or as its workspace does, with the project's new name;
+/// `None` if it does not. What has such a name in a registry is another package.
+pub fn renamed(manifest: &str, old: &str, new: &str) -> Option<String> {
+    let found = dependencies(manifest, &packages(old), &packages(new))?;
+    (!found.is_empty()).then(|| replaced(manifest, 0..manifest.len(), &found))
+}
+
+fn dependencies(manifest: &str, old: &[String], new: &[String]) -> Option<Vec<Replacement>> {
+    let document = Document::parse(manifest).ok()?;
+    let root: &dyn TableLike = document.as_table();
+    let targets = root.get("target").and_then(Item::as_table_like);
+    let targets = targets.into_iter().flat_map(|targets| targets.iter());
+    let targets = targets.filter_map(|(_, target)| target.as_table_like());
+    let shared = root.get("workspace").and_then(Item::as_table_like);
+    let tables = targets.chain(shared).chain([root]);
+    let sections = tables.flat_map(|table| SECTIONS.map(|section| table.get(section)));
+    let mut found = Vec::new();
+    for section in sections.flatten().filter_map(Item::as_table_like) {
+        for (name, item) in section.iter() {
+            if item.get("path").is_none() && item.get("workspace").is_none() {
+                continue;
+            }
+            let package = item.get("package");
+            let (word, span) = match package.and_then(|it| Some((it.as_str()?, it.span()?))) {
+                // Within the quotes.
+                Some((package, span)) => (package, span.start + 1..span.end - 1),
+                None => (name, section.key(name)?.span()?),
+            };
+            if let Some(at) = old.iter().position(|it| it == word) {
+                let text = &manifest[span.clone()];
+                found.push(Replacement::new(span, text.replace(word, &new[at])));
+            }
+        }
+    }
+    Some(found)
+}
 
 impl Manifest {
     /// The paths of the dependencies that are in folders; those that are inherited are in the manifest `root`, whose
@@ -31,5 +79,33 @@ impl Manifest {
         let paths = programs.filter_map(|it| it.get("path")).chain(library);
         let paths = paths.filter_map(Item::as_str);
         paths.map(str::to_owned).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_dependencies_on_the_projects_own_packages_get_another_name() {
+        let manifest = |[own, api]: [&str; 2]| {
+            format!(
+                "[package]\nname = \"shop\"\n\n[lib]\nshop = false\n\n[dependencies]\nserde = \"1\"\n\
+                 {own} = {{ path = \"..\" }} # ours\nworkshop-api = {{ path = \"../w\" }}\n\
+                 theirs = {{ package = \"{api}\", path = \"../api\" }}\n\n[dependencies.{api}]\nworkspace = true\n\n\
+                 [target.'cfg(unix)'.dev-dependencies]\n{own}.workspace = true\nshop-api-client = {{ path = \"../c\" }}\n"
+            )
+        };
+        let old = manifest(["shop", "shop-api"]);
+        assert!(uses(&old, "shop") && !uses(&old, "sho"));
+        let new = renamed(&old, "shop", "store");
+        assert_eq!(new, Some(manifest(["store", "store-api"])));
+        for other in [
+            "[dependencies]\nshop = \"0.25\"\nshop-api = { version = \"1\" }\n",
+            "[lib]\nshop = false\n",
+            "not a manifest",
+        ] {
+            assert_eq!(renamed(other, "shop", "store"), None, "{other}");
+        }
     }
 }

@@ -21,15 +21,16 @@ pub struct Settings {
 }
 
 /// The fields of the pod that have values of the same names.
-const OF_POD: [&str; 7] = [
+const OF_POD: [&str; 6] = [
     "affinity",
     "hostNetwork",
     "imagePullSecrets",
     "nodeSelector",
     "priorityClassName",
-    "terminationGracePeriodSeconds",
     "tolerations",
 ];
+
+const GRACE: &str = "terminationGracePeriodSeconds";
 
 /// The values of ports, each with the flag in which the manager is told it.
 const PORTS: [(&str, &str); 3] = [
@@ -70,6 +71,11 @@ pub fn convert(objects: &mut [Object], project: &str) -> Result<Settings, Kustom
     for key in OF_POD {
         settings.exchange(pod, key, key, with(key, key));
     }
+    // 0 means something.
+    let grace = text::lines(&format!(
+        "{{{{- if not (kindIs \"invalid\" .Values.{GRACE}) }}}}\n{GRACE}: {{{{ .Values.{GRACE} }}}}\n{{{{- end }}}}"
+    ));
+    settings.exchange(pod, GRACE, GRACE, (grace, Value::Null));
     metrics(pod, "volumes", "name");
     more_items(pod, "volumes", "extraVolumes");
 

@@ -155,7 +155,7 @@ fn unneeded(
     if unneeded.has_line(layout::WEBHOOK_KUSTOMIZATION, scaffold::CERTIFICATES_LINE) {
         changes.extend(generated(layout::CERTIFICATES_ROLE, tree));
     }
-    (changes, unneeded.warnings())
+    (changes, unneeded.warnings(true))
 }
 
 /// The requested resource, from PROJECT.

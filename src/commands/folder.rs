@@ -89,7 +89,10 @@ pub fn resolved(project: &Project, tree: &Tree) -> Result<()> {
         files if files.is_empty() => {}
         files => return Err(ConflictError { files, undo: None }.into()),
     }
-    Error::all(tree.files().filter_map(|(path, text)| broken(path, text)))
+    let own = tree.files().filter(|(path, _)| {
+        !path.ends_with("/kustomization.yaml") || project.files.contains_key(*path)
+    });
+    Error::all(own.filter_map(|(path, text)| broken(path, text)))
 }
 
 /// Why a file cannot be read from which every command may read something.

@@ -112,7 +112,8 @@ pub fn plan(
 /// The scaffold of the new project, with the texts that the Go project determines.
 fn changes(project: &Project, mut texts: BTreeMap<String, String>) -> Vec<Change> {
     let mut scaffolded = init_files::changes(project);
-    for part in scaffold::of(project) {
+    let is_new = |part: &scaffold::Part| part.path != scaffold::of_scope(project).path;
+    for part in scaffold::of(project).into_iter().filter(is_new) {
         scaffolded.extend(part.change(project, false));
     }
     let mut changes = Vec::new();

@@ -73,7 +73,10 @@ impl ModelChange {
         let types: BTreeSet<String> = paths.collect();
         let is_rust = |path: &str| path.ends_with(".rs") && sources.contains_key(path);
         for (path, (_, text)) in files.iter_mut().filter(|(path, _)| is_rust(path)) {
-            *text = words.in_code(text, types.contains(path));
+            *text = match module_moves::is_in_main(path) {
+                true => words.in_code(text, types.contains(path)),
+                false => words.in_other_package(text),
+            };
         }
         let olds = pairs.iter().map(|(old, _)| old);
         let given = olds.filter(|it| matches!(it.what, What::Given(_)));

@@ -5,6 +5,7 @@
 
 use std::collections::BTreeMap;
 
+use crate::cargo_toml::packages;
 use crate::layout::{self, Folder, Place};
 use crate::modules::{self, Crate, Move, MoveError, Moved, MovedDeclaration};
 use crate::project::Project;
@@ -51,16 +52,12 @@ pub fn crate_names(project: &Project) -> [Vec<String>; 2] {
 
 /// Whether the package with this manifest uses the project's crates.
 pub fn uses(project: &Project, manifest: &str) -> bool {
-    let name = project.project_name.as_str();
-    let api = format!("{name}-api");
-    let is_key = |line: &str| {
-        let key = line.split(['=', '.']).next().unwrap_or_default().trim();
-        let key = key.trim_matches(['"', '\'']);
-        ["api", name].contains(&key)
-    };
-    manifest
-        .lines()
-        .any(|line| line.contains(&api) || is_key(line) || line.contains(&format!("\"{name}\"")))
+    packages::uses(manifest, project.project_name.as_str())
+}
+
+/// Whether a file is of the two packages that every project has.
+pub fn is_in_main(path: &str) -> bool {
+    IN_MAIN.iter().any(|folder| path.starts_with(folder))
 }
 
 /// The project's own Rust files and the files beside them, also those of other packages, without vendored or generated
@@ -69,7 +66,7 @@ pub fn sources(tree: &Tree) -> BTreeMap<&str, &str> {
     let is_source = |path: &str| {
         path != layout::CRDGEN
             && !layout::is_vendored(path)
-            && (path.ends_with(".rs") || IN_MAIN.iter().any(|folder| path.starts_with(folder)))
+            && (path.ends_with(".rs") || is_in_main(path))
     };
     tree.files().filter(|(path, _)| is_source(path)).collect()
 }

@@ -69,7 +69,23 @@ impl RenameMap {
     /// and all of them in code markers.
     pub fn in_code(&self, text: &str, has_type: bool) -> String {
         let code = Code::read(text);
-        let origins = Origins::of(&code, &self.crates);
+        self.with_origins(text, &code, &Origins::of(&code, &self.crates), has_type)
+    }
+
+    /// The same for code of another package: only what it takes from the project's crates has new names.
+    pub fn in_other_package(&self, text: &str) -> String {
+        let code = Code::read(text);
+        let origins = Origins::in_other_package(&code, &self.crates);
+        self.with_origins(text, &code, &origins, false)
+    }
+
+    fn with_origins(
+        &self,
+        text: &str,
+        code: &Code<'_>,
+        origins: &Origins<'_>,
+        has_type: bool,
+    ) -> String {
         let mut all: Vec<Replacement> = Vec::new();
         let mut attribute_end = 0;
         for at in 0..code.len() {
@@ -313,6 +329,14 @@ mod tests {
         };
         for (before, after) in [
             (
+                "use trial_api::v1::*; fn f(a: Job) {}",
+                "use trial_api::v1::*; fn f(a: Task) {}",
+            ),
+            (
+                "use trial_api::v1; enum Command { Job } struct JobSpec; fn f(a: crate::Job, b: v1::Job) {}",
+                "use trial_api::v1; enum Command { Job } struct JobSpec; fn f(a: crate::Job, b: v1::Task) {}",
+            ),
+            (
                 "use trial_api::v1::Job; fn f(a: Job) {}",
                 "use trial_api::v1::Task; fn f(a: Task) {}",
             ),
@@ -325,7 +349,7 @@ mod tests {
                 "fn f(a: trial_api::external::argo::v1::Job) {}",
             ),
         ] {
-            assert_eq!(words.in_code(before, true), after);
+            assert_eq!(words.in_other_package(before), after);
         }
     }
 }

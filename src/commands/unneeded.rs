@@ -158,15 +158,20 @@ impl<'a> Unneeded<'a> {
         is_source && PREFIXES.iter().any(|it| text.contains(it))
     }
 
-    /// Warnings about files that stay, and lines that are no longer where kbr put them.
-    pub fn warnings(&self) -> Vec<String> {
+    /// Warnings about files that stay, and lines that are no longer where kbr put them; `may_force` if the command has
+    /// `--force`.
+    pub fn warnings(&self, may_force: bool) -> Vec<String> {
+        let force = match may_force {
+            true => "; with `--force`, kbr deletes such files too",
+            false => "",
+        };
         let edited = self.edited.iter().map(|path| match self.alive.contains(path) {
             true => format!(
-                "`{path}` was edited, so it stays, and is still part of the project because of what else it declares; with `--force`, kbr deletes such files too"
+                "`{path}` was edited, so it stays, and is still part of the project because of what else it declares{force}"
             ),
             false => format!(
                 "`{path}` was edited, so it stays, but is no longer part of the project: take out what you need, \
-                 and delete it{}; with `--force`, kbr deletes such files too",
+                 and delete it{}{force}",
                 if self.has_markers(path) {
                     ", because `kbr manifests` refuses its markers"
                 } else {

@@ -60,7 +60,7 @@ pub fn unless_deleted() -> Value {
     json!([{
         "name": "unless-deleted",
         "expression": "request.operation != 'UPDATE' || !has(oldObject.metadata.deletionTimestamp) || \
-                       object.?spec != oldObject.?spec",
+                       !has(object.spec) || object.?spec != oldObject.?spec",
     }])
 }
 
@@ -75,7 +75,9 @@ fn spare_deleted(webhook: &mut Value, own: &BTreeSet<String>) {
             .filter_map(Value::as_str);
         words.all(is_it)
     };
-    let is_own = has("apiGroups", &|group| own.contains(group));
+    // A subresource is another part of the object.
+    let is_own = has("apiGroups", &|group| own.contains(group))
+        && has("resources", &|resource| !resource.contains('/'));
     let has_updates = !has("operations", &|verb| !matches!(verb, "UPDATE" | "*"));
     if is_own && has_updates && webhook.get("matchConditions").is_none() {
         webhook["matchConditions"] = unless_deleted();

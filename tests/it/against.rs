@@ -226,10 +226,13 @@ fn what_cannot_be_compared_is_refused() {
     sandbox.write(ALLOWED, "");
     sandbox.kbr(LINE).success();
 
-    for text in ["kind: Other\n", "- a\n", "{"] {
+    for (text, start) in [
+        ("kind: Other\n", format!("error: `{CRD}` cannot be read: ")),
+        ("- a\n", format!("error: `{CRD}` cannot be read: ")),
+        ("{", format!("error: `{CRD}:2` is not YAML: ")),
+    ] {
         sandbox.write(CRD, text);
         let run = sandbox.kbr(LINE).failure();
-        let start = format!("error: `{CRD}` cannot be read: ");
         assert!(run.stderr.starts_with(&start), "{}", run.stderr);
     }
 }

@@ -99,6 +99,7 @@ webhooks:
     - CREATE
     resources:
     - pods
+    scope: \"*\"
   sideEffects: None
 "
     );

@@ -186,7 +186,7 @@ impl HubChanges {
         files.conflicts = carrier.end()?;
         let unneeded = Unneeded::of(before, after, tree, false).except(&files.moved);
         files.changes.extend(unneeded.changes(after));
-        files.warnings.extend(unneeded.warnings());
+        files.warnings.extend(unneeded.warnings(false));
         Ok(files)
     }
 

@@ -51,7 +51,7 @@ pub fn plan(project: &Project, args: &EditArgs, tree: &Tree) -> Result<Desired> 
     let known = scaffold::rendered(project);
     let mut carrier = Carrier::new(project, [&known, &known], tree);
     changes.extend(carrier.both(&after, &BTreeSet::new()));
-    let mut warnings = unneeded.warnings();
+    let mut warnings = unneeded.warnings(false);
     if after.namespaced != project.namespaced {
         warnings.extend(other_scope(after.namespaced, &changes, tree));
         warnings.push(of_cluster(&after));

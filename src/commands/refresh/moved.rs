@@ -1,4 +1,4 @@
-//! Files that get other names because something was renamed: what their owner did to them follows. Pure.
+//! Files that get other names because something was renamed: their owner's edits follow. Pure.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -16,8 +16,14 @@ fn folder(path: &str) -> (&str, &str) {
     (folder, name.rsplit_once('.').map_or("", |(_, it)| it))
 }
 
+/// Whether two texts can be that similar: words are compared only then.
+fn may_be_similar(one: &str, other: &str) -> bool {
+    let (short, long) = (one.len().min(other.len()), one.len().max(other.len()));
+    long <= 4 * short
+}
+
 impl Refresh<'_> {
-    /// Moves what its owner did to files that are `gone` to the new ones that are most similar, which have other names
+    /// Moves the owner's edits of files that are `gone` to the new files that are most similar, which have other names
     /// because something was renamed. Returns the old and the new paths.
     pub(super) fn moved(
         &mut self,
@@ -28,37 +34,40 @@ impl Refresh<'_> {
             !self.project.files.contains_key(path) && self.tree.entry(path).is_none()
         };
         let new: Vec<&String> = files.keys().filter(|path| is_new(path)).collect();
-        let mut moved = BTreeSet::new();
-        if new.is_empty() {
-            return moved;
+        let is_edited = |path: &&String| {
+            let text = self.tree.text(path);
+            text.is_some_and(|it| !self.rendered.is_unedited(path, it))
+        };
+        let edited: BTreeSet<&String> = gone.iter().filter(is_edited).collect();
+        if new.is_empty() || edited.is_empty() {
+            return BTreeSet::new();
         }
         let mut olds = BTreeMap::new();
         for path in gone {
-            let recorded = &self.project.files[path];
-            let text = self.tree.text(path).map(normalized);
-            match self.base(path, recorded, text.as_deref().unwrap_or_default()) {
+            let Some(text) = self.tree.text(path).map(normalized) else {
+                continue;
+            };
+            match self.base(path, &self.project.files[path], &text) {
                 Ok(base) => olds.extend(base.map(|it| (path, it.rendered))),
-                Err(_) if text.is_none() => {}
                 Err(error) => self.refused.push(error),
             }
         }
         let mut pairs = Vec::new();
         for (from, old) in &olds {
             let places = new.iter().filter(|to| folder(to) == folder(from));
+            let places = places.filter(|to| may_be_similar(old, &files[**to]));
             pairs.extend(places.map(|to| (similarity(old, &files[*to]), *from, *to)));
         }
         pairs.retain(|(similarity, ..)| *similarity >= SIMILAR);
         pairs.sort_by(|a, b| b.0.total_cmp(&a.0));
-        let mut taken = BTreeSet::new();
+        let (mut taken, mut moved) = (BTreeSet::new(), BTreeSet::new());
         for (_, from, to) in pairs {
-            let text = self.tree.text(from);
-            let is_unedited = text.is_some_and(|it| self.rendered.is_unedited(from, it));
             if taken.contains(from) || taken.contains(to) {
                 continue;
             }
             taken.extend([from, to]);
-            // Nothing is lost if it is written as new.
-            if !is_unedited {
+            // Nothing is lost if the others are written as new.
+            if edited.contains(from) {
                 self.move_one(from, to, &olds[from], &files[to]);
                 moved.extend([from.clone(), to.clone()]);
             }
@@ -66,21 +75,17 @@ impl Refresh<'_> {
         moved
     }
 
-    /// Moves a file that its owner edited or deleted.
+    /// Moves a file that its owner edited. Only its owner knows whether the new one is for the same.
     fn move_one(&mut self, from: &str, to: &str, old: &str, new: &str) {
-        let Some(text) = self.tree.text(from) else {
-            self.warnings
-                .push(format!("`{to}` was deleted, and stays deleted"));
-            self.project.files.remove(from);
-            let hash = self.rendered.hash(to, new);
-            self.project.files.insert(to.to_owned(), hash);
-            return;
-        };
+        let text = self.tree.text(from).unwrap_or_default();
         let ours = normalized(text);
         let merged = carried(to, [old, &ours, new], true).unwrap_or_else(|conflicting| {
             self.conflicts.push(to.to_owned());
             conflicting
         });
+        self.warnings.push(format!(
+            "`{to}` has your edits of `{from}`, which it replaces: check that they still fit"
+        ));
         self.changes.push(Change::Rewrite {
             from: from.to_owned(),
             path: to.to_owned(),

@@ -3,6 +3,7 @@
 //! It works like the other renames: each file is rendered with the old name and with the new
 //! one, and paths are rewritten token by token. Pure.
 
+use crate::cargo_toml::packages;
 use crate::commands::clashes;
 use crate::commands::desired::{Desired, rewrite};
 use crate::commands::edit::error::EditError;
@@ -79,19 +80,8 @@ fn manifests(project: &Project, name: &ProjectName, tree: &Tree) -> Vec<Change> 
     };
     let others = tree.files().filter(|(path, _)| is_other(path));
     let changed = others.filter_map(|(path, text)| {
-        let lines = text.split_inclusive('\n').map(|line| {
-            let line = line.replace(&format!("{old}-api"), &format!("{new}-api"));
-            let is_key = |rest: &str| rest.starts_with([' ', '.', '=']);
-            match line.strip_prefix(old).filter(|rest| is_key(rest)) {
-                Some(rest) => format!("{new}{rest}"),
-                None => line.replace(
-                    &format!("package = \"{old}\""),
-                    &format!("package = \"{new}\""),
-                ),
-            }
-        });
-        let lines: String = lines.collect();
-        (lines != text).then(|| rewrite(path, lines))
+        let renamed = packages::renamed(text, old, new).filter(|it| it != text)?;
+        Some(rewrite(path, renamed))
     });
     changed.collect()
 }

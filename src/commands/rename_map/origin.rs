@@ -19,6 +19,8 @@ pub struct Origins<'c> {
     code: &'c Code<'c>,
     /// The names of the project's crates.
     crates: &'c [String],
+    /// Whether the code is of another package.
+    is_beside: bool,
     imports: Vec<Import>,
     /// The names in imports, by where they begin, each with the path to it.
     imported: BTreeMap<usize, Vec<String>>,
@@ -36,10 +38,19 @@ struct Import {
 }
 
 impl<'c> Origins<'c> {
+    /// What a file of another package says, which has its own `crate`.
+    pub fn in_other_package(code: &'c Code<'c>, crates: &'c [String]) -> Self {
+        Self {
+            is_beside: true,
+            ..Self::of(code, crates)
+        }
+    }
+
     pub fn of(code: &'c Code<'c>, crates: &'c [String]) -> Self {
         let mut origins = Self {
             code,
             crates,
+            is_beside: false,
             imports: Vec::new(),
             imported: BTreeMap::new(),
             own: BTreeSet::new(),
@@ -149,13 +160,17 @@ impl<'c> Origins<'c> {
             }
         }
         let first = path[0].as_str();
-        let is_crate =
-            ["api", "crate"].contains(&first) || self.crates.iter().any(|it| it == first);
+        let is_crate = match self.is_beside {
+            // Here `crate` is another one.
+            true => self.crates.iter().any(|it| it == first),
+            false => first == "crate" || self.crates.iter().any(|it| it == first) || first == "api",
+        };
         match first {
             // The types of other operators that kbr makes from their CRDs.
             _ if is_crate && path.len() > 2 => path[1] == "external",
-            "self" | "super" => false,
             _ if is_crate => false,
+            _ if self.is_beside => path.len() > 1 || !self.has_glob,
+            "self" | "super" => false,
             _ => {
                 path.len() > 1
                     && !self.has_glob

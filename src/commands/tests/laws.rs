@@ -392,10 +392,6 @@ fn the_laws_hold_for_random_histories() {
         }
     }
     random::say(&format!("{possible} steps were possible\n"));
-    assert!(
-        broken.is_empty(),
-        "{} broken\n{}",
-        broken.len(),
-        broken.join("\n----\n")
-    );
+    let list = broken.join("\n----\n");
+    assert!(broken.is_empty(), "{} broken\n{list}", broken.len());
 }

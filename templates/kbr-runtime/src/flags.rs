@@ -55,7 +55,8 @@ pub struct Flags {
         default_value_t = false,
         default_missing_value = "true",
         num_args = 0..=1,
-        require_equals = true
+        require_equals = true,
+        value_parser = boolean
     )]
     pub leader_elect: bool,
 
@@ -97,7 +98,8 @@ pub struct Flags {
         default_value_t = true,
         default_missing_value = "true",
         num_args = 0..=1,
-        require_equals = true
+        require_equals = true,
+        value_parser = boolean
     )]
     pub metrics_secure: bool,
 
@@ -244,6 +246,15 @@ pub enum LogFormat {
     Text,
     /// For log collectors: one JSON object per line.
     Json,
+}
+
+/// A truth value as in Go, such as `true` or `1`.
+pub(crate) fn boolean(text: &str) -> Result<bool, String> {
+    match text {
+        "1" | "t" | "T" | "true" | "True" | "TRUE" => Ok(true),
+        "0" | "f" | "F" | "false" | "False" | "FALSE" => Ok(false),
+        _ => Err("expected `true` or `false`".to_owned()),
+    }
 }
 
 /// A duration as in Go, such as `1m30s`.

@@ -228,8 +228,8 @@ pub trait Validator: Send + Sync + 'static {
 ///   annotation: a conversion that fails would break every list of the spoke. Its metadata can be
 ///   changed through the spoke, if the schema of the hub still allows the object. Any other change
 ///   fails, and so does every change if the annotation has no room for the object.
-/// - An object that is being deleted never fails: its finalizers can be removed, and its namespace can
-///   be deleted.
+/// - Of an object that is shown so and is being deleted, finalizers can be removed whatever the schema of
+///   the hub says, and so its namespace can be deleted.
 ///
 /// This applies to objects that the API server stores or has read from its storage. It also converts
 /// partial objects, for server-side apply. Required fields that such a part lacks are filled in, and what

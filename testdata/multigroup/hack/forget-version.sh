@@ -59,8 +59,8 @@ for attempt in 1 2 3; do
 	[ -n "$left" ] || exit 0
 	printf '%s\n' "$left" | while read -r name namespace patch; do
 		[ "$namespace" = - ] && namespace=
-		$kubectl patch "$resource" "$name" ${namespace:+"--namespace=$namespace"} --type=json --patch="$patch" ||
-			true
+		$kubectl patch "$resource" "$name" ${namespace:+"--namespace=$namespace"} --type=json --patch="$patch" \
+			</dev/null || true
 	done
 done
 left=$(patches)

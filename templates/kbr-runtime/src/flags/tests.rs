@@ -106,6 +106,7 @@ fn refuses_invalid_values() {
 #[test]
 fn a_flag_of_go_may_have_its_value() {
     assert!(parse(&["--leader-elect=true"]).unwrap().leader_elect);
+    assert!(parse(&["--leader-elect=T"]).unwrap().leader_elect);
     assert!(!parse(&["--leader-elect=false"]).unwrap().leader_elect);
     let flags = parse(&["--zap-devel", "--leader-elect"]).unwrap();
     assert!(flags.leader_elect && flags != Flags::default());

@@ -20,24 +20,26 @@ use super::LogFormat;
 pub(crate) struct Zap {
     /// Text, and debug messages, unless another flag says otherwise.
     #[arg(
-        long = "zap-devel",
+        id = "zap-devel",
+        long,
         hide = true,
         action = ArgAction::Set,
         default_value_t = false,
         default_missing_value = "true",
         num_args = 0..=1,
-        require_equals = true
+        require_equals = true,
+        value_parser = super::boolean
     )]
     devel: bool,
 
-    #[arg(long = "zap-encoder", hide = true, value_enum)]
+    #[arg(id = "zap-encoder", long, hide = true, value_enum, ignore_case = true)]
     encoder: Option<Encoder>,
 
-    #[arg(long = "zap-log-level", hide = true, value_parser = level)]
+    #[arg(id = "zap-log-level", long, hide = true, value_parser = level)]
     level: Option<LevelFilter>,
 
     /// Errors have no stack traces in Rust, and a panic has one if `RUST_BACKTRACE` is set.
-    #[arg(long = "zap-stacktrace-level", hide = true, value_parser = ["info", "error", "panic"])]
+    #[arg(id = "zap-stacktrace-level", long, hide = true, ignore_case = true, value_parser = ["info", "error", "panic"])]
     stacktrace: Option<String>,
 
     #[arg(
@@ -115,7 +117,7 @@ impl TimeEncoding {
 
 /// A level by its name, or as the verbosity of a message in Go: 1 is debug, and more is trace.
 fn level(text: &str) -> Result<LevelFilter, String> {
-    match (text, text.parse::<u8>()) {
+    match (&*text.to_lowercase(), text.parse::<u32>()) {
         ("debug", _) | (_, Ok(1)) => Ok(LevelFilter::DEBUG),
         ("info", _) => Ok(LevelFilter::INFO),
         ("error" | "panic", _) => Ok(LevelFilter::ERROR),
@@ -125,75 +127,4 @@ fn level(text: &str) -> Result<LevelFilter, String> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use clap::Parser;
-
-    #[derive(Debug, Parser)]
-    struct Cli {
-        #[command(flatten)]
-        zap: Zap,
-    }
-
-    fn parse(arguments: &[&str]) -> Result<Zap, clap::Error> {
-        Cli::try_parse_from(["manager"].iter().chain(arguments)).map(|cli| cli.zap)
-    }
-
-    #[test]
-    fn a_level_has_the_meaning_that_it_has_in_go() {
-        for (value, expected) in [
-            ("debug", LevelFilter::DEBUG),
-            ("info", LevelFilter::INFO),
-            ("error", LevelFilter::ERROR),
-            ("panic", LevelFilter::ERROR),
-            ("1", LevelFilter::DEBUG),
-            ("5", LevelFilter::TRACE),
-        ] {
-            let zap = parse(&["--zap-log-level", value]).unwrap();
-            assert_eq!(zap.level(), Some(expected), "{value}");
-        }
-        for value in ["0", "-1", "warning", ""] {
-            parse(&[&format!("--zap-log-level={value}")]).unwrap_err();
-        }
-    }
-
-    #[test]
-    fn development_means_text_and_debug_unless_a_flag_says_otherwise() {
-        let zap = parse(&["--zap-devel"]).unwrap();
-        assert_eq!(
-            (zap.level(), zap.format()),
-            (Some(LevelFilter::DEBUG), Some(LogFormat::Text))
-        );
-        let zap = parse(&[
-            "--zap-devel=true",
-            "--zap-encoder=json",
-            "--zap-log-level=error",
-        ])
-        .unwrap();
-        assert_eq!(
-            (zap.level(), zap.format()),
-            (Some(LevelFilter::ERROR), Some(LogFormat::Json))
-        );
-        let zap = parse(&["--zap-devel=false", "--zap-stacktrace-level=panic"]).unwrap();
-        assert_eq!((zap.level(), zap.format()), (None, None));
-        let zap = parse(&["--zap-encoder=console"]).unwrap();
-        assert_eq!(zap.format(), Some(LogFormat::Text));
-    }
-
-    #[test]
-    fn a_time_is_a_number_or_a_timestamp() {
-        let time = Duration::from_millis(1_500);
-        for (value, expected) in [
-            ("epoch", Some("1.5")),
-            ("millis", Some("1500")),
-            ("nano", Some("1500000000")),
-            ("iso8601", None),
-            ("rfc3339", None),
-            ("rfc3339nano", None),
-        ] {
-            let zap = parse(&["--zap-time-encoding", value]).unwrap();
-            assert_eq!(zap.time().number(time).as_deref(), expected, "{value}");
-        }
-        assert_eq!(parse(&[]).unwrap().time().number(time), None);
-    }
-}
+mod tests;

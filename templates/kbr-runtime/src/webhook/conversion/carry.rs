@@ -311,7 +311,7 @@ impl Conversion<'_> {
     }
 
     /// Returns the fields of an object that could not be converted, and was shown as `object`, unless
-    /// `object` was changed since then, and is not being deleted.
+    /// `object` was changed since then.
     fn restored<'a>(&self, object: &Object<'a>, whole: Whole<'a>) -> Result<Fields<'a>, String> {
         let (from, to) = (self.from, self.to);
         let hint = format!(
@@ -329,23 +329,25 @@ impl Conversion<'_> {
             fields,
         };
         let api_version = self.api_version(to);
-        if object.is_deleting() {
-            return Ok(original.fields);
-        }
         let errors = (self.errors)(&original.shallow(&api_version)?);
-        if !errors.pointers.is_empty() {
+        if !errors.pointers.is_empty() && !object.is_deleting() {
             return Err(format!(
                 "its annotation `{}` holds no object of {to}",
                 self.annotation
             ));
         }
-        let is_same = object.generation() == whole.generation && {
+        // A deletion changes the generation, so all fields that were shown must still be there.
+        let is_same = (object.is_deleting() || object.generation() == whole.generation) && {
             let value = original.value(&api_version);
             let shown = value.and_then(|value| self.map(self.backward, &value, from));
             let shown = shown.or_else(|_| original.shallow(&api_version))?;
             let now = object.shallow(&self.api_version(from))?;
+            let fields = shown.as_object().into_iter().flatten();
+            let mut fields = fields.filter(|(name, _)| !OF_OBJECT.contains(&name.as_str()));
             // The generation does not count changes of the status.
             is_part(now.get("status"), shown.get("status"))
+                && (!object.is_deleting()
+                    || fields.all(|(name, shown)| is_part(Some(shown), now.get(name))))
         };
         if !is_same {
             return Err(format!(
@@ -373,6 +375,9 @@ fn is_below(pointer: &str, place: &str) -> bool {
     let rest = pointer.strip_prefix(place);
     rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
 }
+
+/// Fields of every object, which are no content.
+const OF_OBJECT: [&str; 3] = ["apiVersion", "kind", "metadata"];
 
 /// Whether `part` has nothing that `whole` lacks. The API server prunes fields that a schema lacks.
 fn is_part(part: Option<&Value>, whole: Option<&Value>) -> bool {

@@ -13,7 +13,7 @@ type Object = k8s_openapi::api::core::v1::Pod;
 // and in the operator's own namespace, and for pods with a priority class of the system, such as those of networks and volumes,
 // without which no other pod starts. Whoever may use these classes (a ResourceQuota can limit that) escapes the webhook.
 // Add the namespaces of whatever else the managers need to start.
-// +kbr:webhook:mutating=false,failurePolicy=fail,sideEffects=None,groups="",resources=pods,verbs=create;update,versions=v1,name=vpod-v1.core.tutorial.kubebuilder.io,admissionReviewVersions=v1,namespaceSelector="kubernetes.io/metadata.name notin (kube-system,scaffold-system)",matchConditions={"not-of-the-system: !object.spec.?priorityClassName.orValue('').startsWith('system-')"}
+// +kbr:webhook:mutating=false,failurePolicy=fail,sideEffects=None,groups="",resources=pods,verbs=create;update,versions=v1,name=vpod-v1.core.tutorial.kubebuilder.io,admissionReviewVersions=v1,namespaceSelector="kubernetes.io/metadata.name notin (kube-system,scaffold-system)",matchConditions={"not-of-the-system: !(object != null ? object : oldObject).spec.?priorityClassName.orValue('').startsWith('system-')"}
 
 /// The path that the API server calls; the marker takes it from here.
 const PATH: &str = "/validate--v1-pod";
