@@ -301,6 +301,7 @@ fn make_test_rbac_proves_the_roles_and_shows_each_grant() {
     let line = format!("test {PROOF} ... ok\n");
     assert!(proof.stdout.contains(&line), "{}", proof.stdout);
     let batch = "groups=batch.tutorial.kubebuilder.io,resources=";
+    let events = "groups=events.k8s.io,resources=events";
     let leases = "groups=coordination.k8s.io,resources=leases";
     let lease = format!("{leases},resourceNames=made-controller-manager");
     let grants = [
@@ -311,6 +312,8 @@ fn make_test_rbac_proves_the_roles_and_shows_each_grant() {
             "cronjobs/status",
             "patch",
         ),
+        (events.to_owned(), "events", "create"),
+        (events.to_owned(), "events", "patch"),
         (leases.to_owned(), "leases", "create"),
         (lease.clone(), "leases", "get"),
         (lease.clone(), "leases", "update"),

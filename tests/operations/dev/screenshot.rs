@@ -102,7 +102,9 @@ impl Screenshot {
                 let words: Vec<_> = words
                     .map(|word| if is_duration(word) { "N" } else { word })
                     .collect();
-                (&span.class, words.join(" "))
+                // A time that is too short is not shown.
+                let words = words.join(" ").replace("N s until the start, ", "");
+                (&span.class, words)
             });
             let spans = spans.filter(|(_, words)| !["", "Wrote"].contains(&words.as_str()));
             let spans: Vec<_> = spans

@@ -43,9 +43,11 @@ pub(crate) struct Zap {
     stacktrace: Option<String>,
 
     #[arg(
-        long = "zap-time-encoding",
+        id = "zap-time-encoding",
+        long,
         hide = true,
         value_enum,
+        ignore_case = true,
         default_value = "rfc3339nano"
     )]
     time: TimeEncoding,

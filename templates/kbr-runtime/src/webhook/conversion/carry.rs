@@ -108,13 +108,13 @@ impl Conversion<'_> {
         let differences = match carried.remove(self.to) {
             Some(Note::Fields(differences)) => differences,
             Some(Note::Whole(whole)) if !self.is_read => match self.restored(&object, whole) {
-                Ok(fields) => {
+                Ok(Some(fields)) => {
                     object.fields = fields;
                     object.put(self.annotation, &carried);
                     return object.write(&self.api_version(self.to));
                 }
-                Err(cause) if is_stored && !object.is_deleting() => return Err(cause),
-                Err(_) => {
+                Err(cause) if is_stored => return Err(cause),
+                Ok(None) | Err(_) => {
                     is_stored = false;
                     Vec::new()
                 }
@@ -311,14 +311,21 @@ impl Conversion<'_> {
     }
 
     /// Returns the fields of an object that could not be converted, and was shown as `object`, unless
-    /// `object` was changed since then.
-    fn restored<'a>(&self, object: &Object<'a>, whole: Whole<'a>) -> Result<Fields<'a>, String> {
+    /// `object` was changed since then; `None` if they are not known, and it is being deleted.
+    fn restored<'a>(
+        &self,
+        object: &Object<'a>,
+        whole: Whole<'a>,
+    ) -> Result<Option<Fields<'a>>, String> {
         let (from, to) = (self.from, self.to);
         let hint = format!(
             "write it in {to}, or replace it without its annotation `{}`",
             self.annotation
         );
         let Some(fields) = whole.fields else {
+            if object.is_deleting() {
+                return Ok(None);
+            }
             return Err(format!(
                 "{from} does not show all of it, and the rest was too long for an annotation: {hint}"
             ));
@@ -336,25 +343,22 @@ impl Conversion<'_> {
                 self.annotation
             ));
         }
-        // A deletion changes the generation, so all fields that were shown must still be there.
+        // A deletion changes the generation too.
         let is_same = (object.is_deleting() || object.generation() == whole.generation) && {
             let value = original.value(&api_version);
             let shown = value.and_then(|value| self.map(self.backward, &value, from));
             let shown = shown.or_else(|_| original.shallow(&api_version))?;
             let now = object.shallow(&self.api_version(from))?;
-            let fields = shown.as_object().into_iter().flatten();
-            let mut fields = fields.filter(|(name, _)| !OF_OBJECT.contains(&name.as_str()));
             // The generation does not count changes of the status.
             is_part(now.get("status"), shown.get("status"))
-                && (!object.is_deleting()
-                    || fields.all(|(name, shown)| is_part(Some(shown), now.get(name))))
+                && (!object.is_deleting() || agree(now.get("spec"), shown.get("spec")))
         };
         if !is_same {
             return Err(format!(
                 "it cannot be shown as it is in {from}, and was changed there: {hint}"
             ));
         }
-        Ok(original.fields)
+        Ok(Some(original.fields))
     }
 
     fn api_version(&self, version: &str) -> String {
@@ -376,8 +380,20 @@ fn is_below(pointer: &str, place: &str) -> bool {
     rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
 }
 
-/// Fields of every object, which are no content.
-const OF_OBJECT: [&str; 3] = ["apiVersion", "kind", "metadata"];
+/// Whether what both have is the same. The API server prunes fields that a schema lacks, and adds defaults.
+fn agree(one: Option<&Value>, other: Option<&Value>) -> bool {
+    match (one, other) {
+        (None, _) | (_, None) => true,
+        (Some(Value::Object(one)), Some(Value::Object(other))) => one
+            .iter()
+            .all(|(name, one)| agree(Some(one), other.get(name))),
+        (Some(Value::Array(one)), Some(Value::Array(other))) => {
+            let mut items = one.iter().zip(other);
+            one.len() == other.len() && items.all(|(one, other)| agree(Some(one), Some(other)))
+        }
+        (one, other) => one == other,
+    }
+}
 
 /// Whether `part` has nothing that `whole` lacks. The API server prunes fields that a schema lacks.
 fn is_part(part: Option<&Value>, whole: Option<&Value>) -> bool {

@@ -617,6 +617,19 @@ fn an_object_that_is_being_deleted_is_always_converted() {
     assert_eq!(v1["spec"], bad()["spec"]);
 }
 
+/// A finalizer may depend on the field.
+#[test]
+fn a_change_of_an_object_that_is_being_deleted_is_not_dropped() {
+    let mut v2 = try_convert(&bad(), ("v1", "v2")).unwrap();
+    v2["metadata"]["deletionTimestamp"] = json!("2026-01-01T00:00:00Z");
+    try_convert(&v2, ("v2", "v1")).unwrap();
+    let spec = v2["spec"].as_object_mut().unwrap();
+    let field = spec.values_mut().next().unwrap();
+    *field = json!("another");
+    let refused = try_convert(&v2, ("v2", "v1")).unwrap_err();
+    assert!(refused.contains("was changed there"), "{refused}");
+}
+
 #[test]
 fn an_object_that_is_too_deep_cannot_be_shown_and_comes_back() {
     for depth in [101, 130, 9_000] {
