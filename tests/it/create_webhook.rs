@@ -291,7 +291,7 @@ fn a_webhook_of_a_core_type_warns_and_excludes_the_operators_namespace() {
          groups=\"\",resources=pods,verbs=create;update,versions=v1,name=mpod-v1.core.example.com,\
          admissionReviewVersions=v1,\
          namespaceSelector=\"kubernetes.io/metadata.name notin (kube-system,sandbox-system)\",\
-         matchConditions={\"not-of-the-system: !object.spec.?priorityClassName.orValue('').startsWith('system-')\"}",
+         matchConditions={\"not-of-the-system: !(object != null ? object : oldObject).spec.?priorityClassName.orValue('').startsWith('system-')\"}",
     );
     holds(
         &sandbox,

@@ -304,13 +304,13 @@ fn a_collector_that_never_answers_delays_neither_reconciles_nor_the_end() {
         1300,
         &[
             ("OTEL_EXPORTER_OTLP_ENDPOINT", &endpoint),
-            ("OTEL_EXPORTER_OTLP_TIMEOUT", "60000"),
+            ("OTEL_EXPORTER_OTLP_TIMEOUT", "120000"),
         ],
     );
     let took = start.elapsed();
 
-    // Half of the collector's timeout; a busy machine needs ten seconds for the spans themselves.
-    assert!(took < 30 * LAST_SPANS, "{took:?}");
+    // Half of the collector's timeout; a busy machine needs half a minute for the spans themselves.
+    assert!(took < 60 * LAST_SPANS, "{took:?}");
     assert_eq!(connections.try_iter().count(), 1);
 }
 
