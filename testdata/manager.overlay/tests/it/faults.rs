@@ -61,7 +61,13 @@ async fn an_unreadable_object_is_reported_and_does_not_affect_others() {
         event.reason.as_deref() == Some("Unreadable") && note.contains("spec.priority")
     };
     let start = Instant::now();
-    while !events.list(&ListParams::default()).await.unwrap().iter().any(is_about_bad) {
+    while !events
+        .list(&ListParams::default())
+        .await
+        .unwrap()
+        .iter()
+        .any(is_about_bad)
+    {
         assert!(start.elapsed() < PATIENCE, "no event about the object");
     }
     create_and_wait(servers(), &api, "good").await;

@@ -186,7 +186,12 @@ fn deployed(conversion: Option<(&str, u16)>) -> Value {
             "clientConfig": {"service": service},
         }})
     });
-    crd("versions.example.com", "gadgets", &versions, &conversion.into())
+    crd(
+        "versions.example.com",
+        "gadgets",
+        &versions,
+        &conversion.into(),
+    )
 }
 
 async fn apply_crd(document: &Value) -> kube::Result<CustomResourceDefinition> {
@@ -220,7 +225,9 @@ impl World {
         created.unwrap();
         let port = TcpListener::bind("127.0.0.1:0").unwrap();
         let port = port.local_addr().unwrap().port();
-        apply_crd(&deployed(Some((&namespace, port)))).await.unwrap();
+        apply_crd(&deployed(Some((&namespace, port))))
+            .await
+            .unwrap();
 
         let mut config = servers().admin_config();
         config.default_namespace.clone_from(&namespace);
@@ -293,7 +300,11 @@ impl World {
         let mut spec = json!({});
         for (number, field) in fields(version).into_iter().enumerate() {
             if numbers & (1 << number) != 0 {
-                spec[field] = if number == 0 { json!(value) } else { json!(value.to_string()) };
+                spec[field] = if number == 0 {
+                    json!(value)
+                } else {
+                    json!(value.to_string())
+                };
             }
         }
         let object = json!({
@@ -303,7 +314,9 @@ impl World {
             "spec": spec,
         });
         let params = PatchParams::apply(manager).force();
-        self.api(version).patch(name, &params, &Patch::Apply(object)).await
+        self.api(version)
+            .patch(name, &params, &Patch::Apply(object))
+            .await
     }
 }
 
@@ -319,7 +332,9 @@ fn fields(version: &str) -> [&'static str; 3] {
 async fn parts_are_applied_in_each_version(world: &World) {
     for first in 1..1 << 3 {
         for second in 1..1 << 3 {
-            for (of_second, is_created) in [("v1", true), ("v2", true), ("v1", false), ("v2", false)] {
+            for (of_second, is_created) in
+                [("v1", true), ("v2", true), ("v1", false), ("v2", false)]
+            {
                 if !is_created && first != 0b111 {
                     continue;
                 }
@@ -328,7 +343,10 @@ async fn parts_are_applied_in_each_version(world: &World) {
                     world.create("v1", &name, 1, &[]).await.unwrap();
                 }
                 world.apply(("one", "v1"), &name, first, 2).await.unwrap();
-                world.apply(("two", of_second), &name, second, 3).await.unwrap();
+                world
+                    .apply(("two", of_second), &name, second, 3)
+                    .await
+                    .unwrap();
                 // It gives up its fields to the second one, and the note perhaps to nobody.
                 let third = !second & if is_created { 0b011 } else { 0b111 };
                 let applied = world.apply(("one", "v2"), &name, third, 4).await;
@@ -353,14 +371,21 @@ async fn parts_are_applied_in_each_version(world: &World) {
 
 /// The type of the hub cannot read it, and its schema does not allow it.
 async fn an_object_that_nobody_can_convert_can_be_deleted(world: &World) {
-    world.create("v2", "large", 300, &["example.com/wait"]).await.unwrap();
+    world
+        .create("v2", "large", 300, &["example.com/wait"])
+        .await
+        .unwrap();
     let shown = world.v1.get("large").await.unwrap();
     assert_eq!(shown.metadata.name.as_deref(), Some("large"));
     let params = PatchParams::default();
     let label = Patch::Merge(json!({"metadata": {"labels": {"a": "b"}}}));
     world.v1.patch("large", &params, &label).await.unwrap_err();
 
-    world.v1.delete("large", &DeleteParams::default()).await.unwrap();
+    world
+        .v1
+        .delete("large", &DeleteParams::default())
+        .await
+        .unwrap();
     let stored = world.v2.get("large").await.unwrap();
     assert!(stored.metadata.deletion_timestamp.is_some());
     assert_eq!(stored.data["spec"]["count"], 300);
@@ -368,7 +393,15 @@ async fn an_object_that_nobody_can_convert_can_be_deleted(world: &World) {
     assert_eq!(world.v2.get("large").await.unwrap().data, stored.data);
     let done = Patch::Merge(json!({"metadata": {"finalizers": null}}));
     world.v1.patch("large", &params, &done).await.unwrap();
-    assert_eq!(world.v2.get_opt("large").await.unwrap().map(|it| it.metadata), None);
+    assert_eq!(
+        world
+            .v2
+            .get_opt("large")
+            .await
+            .unwrap()
+            .map(|it| it.metadata),
+        None
+    );
 }
 
 /// Whoever has applied the CRD with its conversion can apply it without, while managers run.

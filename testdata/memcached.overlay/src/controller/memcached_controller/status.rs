@@ -158,12 +158,12 @@ mod tests {
         let mut status_of = |generation, deployment: &Deployment| {
             object.metadata.generation = Some(generation);
             let status = of(
-            &object,
-            Some(deployment),
-            vec![],
-            None,
-            Timestamp::UNIX_EPOCH,
-        );
+                &object,
+                Some(deployment),
+                vec![],
+                None,
+                Timestamp::UNIX_EPOCH,
+            );
             object.status = Some(status.clone());
             let available = conditions::find(&status.conditions, AVAILABLE).unwrap();
             (available.status.clone(), available.observed_generation)
