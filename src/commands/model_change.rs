@@ -44,6 +44,14 @@ pub fn changed<'a>(
     both.filter(|(old, new)| old.gvk() != new.gvk())
 }
 
+/// The code of a file with the new names.
+fn in_package(words: &RenameMap, path: &str, text: &str, has_type: bool) -> String {
+    match module_moves::is_in_main(path) {
+        true => words.in_code(text, has_type),
+        false => words.in_other_package(text),
+    }
+}
+
 /// The files of a project whose model changes.
 pub struct ModelChange {
     files: RenamedFiles,
@@ -73,10 +81,7 @@ impl ModelChange {
         let types: BTreeSet<String> = paths.collect();
         let is_rust = |path: &str| path.ends_with(".rs") && sources.contains_key(path);
         for (path, (_, text)) in files.iter_mut().filter(|(path, _)| is_rust(path)) {
-            *text = match module_moves::is_in_main(path) {
-                true => words.in_code(text, types.contains(path)),
-                false => words.in_other_package(text),
-            };
+            *text = in_package(words, path, text, types.contains(path));
         }
         let olds = pairs.iter().map(|(old, _)| old);
         let given = olds.filter(|it| matches!(it.what, What::Given(_)));
