@@ -154,9 +154,12 @@ pub fn assert_equal(chart: &Chart) {
         kind.trim_end_matches("Binding")
             .ends_with("AdmissionPolicy")
     };
+    let overlay = chart.project.read("config/default/kustomization.yaml");
+    let sets_namespace = overlay.lines().any(|line| line.starts_with("namespace: "));
     for object in built.iter_mut().filter(is_policy) {
         let metadata = object["metadata"].as_object_mut().expect("metadata");
-        metadata.remove("namespace");
+        let has_namespace = metadata.remove("namespace").is_some();
+        assert_eq!(has_namespace, sets_namespace, "{object}");
     }
     let (rendered, built) = (by_name(rendered), by_name(built));
     let names = |of: &BTreeMap<[String; 3], Value>| of.keys().cloned().collect::<Vec<_>>();
