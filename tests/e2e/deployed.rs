@@ -26,21 +26,11 @@ impl<'a> Deployed<'a> {
 
     /// Builds the image `NAME:v1`.
     pub fn built(cluster: &'a Cluster, name: &'static str) -> Self {
-        let folder = Path::new(REPOSITORY).join("target/e2e").join(name);
-        let _ = std::fs::remove_dir_all(&folder);
-        std::fs::create_dir_all(&folder).expect("a folder");
-        let testdata = Path::new(REPOSITORY).join("testdata");
-        // With the vendored crates, to which there is a link, and with their times, so that cargo compiles them once for
-        // all projects.
-        let source = testdata.join(name).join(".");
-        output(Command::new("cp").arg("-aL").args([&source, &folder]));
-        // What somebody has built where the golden is.
-        let _ = std::fs::remove_dir_all(folder.join("target"));
         let deployed = Self {
             cluster,
             name,
-            folder,
-            target: Path::new(REPOSITORY).join("target/emitted"),
+            folder: copied(name),
+            target: target(),
         };
         deployed.build("v1");
         deployed
@@ -48,10 +38,7 @@ impl<'a> Deployed<'a> {
 
     /// Builds the image with this tag.
     pub fn build(&self, tag: &str) {
-        let name = self.name;
-        let mut cargo = self.run("cargo");
-        cargo.args(["build", "--release", "--locked", "--quiet", "--bin", name]);
-        output(&mut cargo);
+        compile(&self.folder, self.name, &self.target);
         self.load(tag);
     }
 
@@ -153,6 +140,37 @@ impl<'a> Deployed<'a> {
         );
         self.cluster.kubectl(&node)
     }
+}
+
+/// A copy of a golden project in a folder of its own.
+///
+/// It has the vendored crates, to which there is a link, and their times, so that cargo compiles them once for all.
+fn copied(name: &str) -> PathBuf {
+    let folder = Path::new(REPOSITORY).join("target/e2e").join(name);
+    let _ = std::fs::remove_dir_all(&folder);
+    std::fs::create_dir_all(&folder).expect("a folder");
+    let source = Path::new(REPOSITORY).join("testdata").join(name).join(".");
+    output(Command::new("cp").arg("-aL").args([&source, &folder]));
+    // What somebody has built where the golden is.
+    let _ = std::fs::remove_dir_all(folder.join("target"));
+    folder
+}
+
+/// The target folder of the goldens.
+fn target() -> PathBuf {
+    Path::new(REPOSITORY).join("target/emitted")
+}
+
+fn compile(folder: &Path, name: &str, target: &Path) {
+    let mut cargo = Command::new("cargo");
+    cargo.args(["build", "--release", "--locked", "--quiet", "--bin", name]);
+    cargo.env("CARGO_TARGET_DIR", target).current_dir(folder);
+    output(&mut cargo);
+}
+
+/// Compiles a golden, as its test will; that takes minutes, and needs no cluster.
+pub fn compile_golden(name: &str) {
+    compile(&copied(name), name, &target());
 }
 
 /// Whether a warning says nothing about the operator.

@@ -25,6 +25,8 @@ const usage = `Usage: cluster COMMAND
           starts a cluster with one control plane and N nodes (3); --cert-manager also deploys
           cert-manager, --prometheus also Prometheus, kube-state-metrics and metrics-server; --install installs
           missing Debian packages
+  build [--cert-manager] [--prometheus]
+          builds what up would build, and starts nothing
   down    stops it and removes everything but the binaries and the logs
   status  says whether it runs, and what runs on each node
   kubeconfig
@@ -88,6 +90,12 @@ func run(command string, args []string) error {
 			return err
 		}
 		return up(p, options)
+	case "build":
+		options, err := parseUp(args)
+		if err != nil {
+			return err
+		}
+		return buildAll(p, options)
 	case "down":
 		return expectNone(args, func() error { return down(p) })
 	case "status":

@@ -27,6 +27,7 @@ func TestBadCommandLinesAreRefused(t *testing.T) {
 		{"up --nodes=many", `invalid value "many"`},
 		{"up --speed", "flag provided but not defined: -speed"},
 		{"up now", "unexpected: now"},
+		{"build now", "unexpected: now"},
 		{"down --force", "unexpected: --force"},
 		{"load controller:latest", "load needs a name, and a binary or --archive"},
 		{"exec node1", "exec needs a node and a command"},
