@@ -8,6 +8,7 @@
 //! reconcile sees at least the change that triggered it.
 
 mod entry;
+mod guard;
 mod shared;
 mod state;
 
@@ -15,7 +16,6 @@ use std::borrow::Cow;
 use std::collections::VecDeque;
 use std::fmt::{self, Debug};
 use std::hash::Hash;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, TryLockError};
 use std::time::Duration;
@@ -34,12 +34,13 @@ use tokio::time::timeout;
 
 use crate::key::Key;
 use crate::lock::lock;
-use crate::logging::panic_message;
 use crate::owned_error::OwnedError;
 use crate::reading::DecodeError;
 use crate::watch::{Selection, resource};
 pub(crate) use entry::{Entry, Owner, Received, is_controlled_by_a};
 use entry::{Term, fingerprint, version};
+pub(crate) use guard::guard;
+use guard::{may_block, may_write, without_writes};
 pub(crate) use shared::{Caches, Source, Watched, all_listed};
 use state::State;
 pub(crate) use state::{Change, Named};
@@ -135,6 +136,13 @@ struct Uses<K> {
     panics: Counter,
 }
 
+impl<K> Uses<K> {
+    /// Whether functions of the operator are called with each object.
+    fn calls_functions(&self) -> bool {
+        self.needs_objects || self.slim.is_some()
+    }
+}
+
 type Reader = dyn Fn(&[Owner]) -> bool + Send + Sync;
 
 type IndexFn<K> = dyn Fn(&K) -> Vec<String> + Send + Sync;
@@ -213,7 +221,7 @@ impl<K: Cached> Cache<K> {
     }
 
     /// Adds an index: `keys` returns what [`Cache::by`] finds an object by. Call this before the manager runs, which it
-    /// does not if the cache has two indexes of one name.
+    /// does not if the cache has two indexes of one name. `keys` cannot write to a cache.
     pub fn index(
         &self,
         name: &'static str,
@@ -245,7 +253,7 @@ impl<K: Cached> Cache<K> {
 
     /// Lets `slim` remove from each object what is large and never read, to save memory. Of the rest, only the
     /// fields that the type serializes are kept. This concerns everybody who shares the cache. Call it once, before
-    /// the manager runs, which it does not if two functions slim the objects of one cache.
+    /// the manager runs, which it does not if two functions slim the objects of one cache. `slim` cannot write to a cache.
     ///
     /// A field that is removed is still corrected by [`Handle::apply`](crate::Handle::apply) if somebody changes it.
     pub fn slim(&self, slim: impl Fn(&mut K) + Send + Sync + 'static)
@@ -353,6 +361,7 @@ impl<K: Cached> Cache<K> {
     where
         K: Serialize,
     {
+        may_write();
         // If it cannot be serialized, the watch shows it later.
         if let Ok(text) = serde_json::to_string(object)
             && let Ok(mut received) = Received::read(&text)
@@ -579,32 +588,35 @@ impl<K: Cached> Inner<K> {
             }
         };
         let key = received.key();
-        let panicked = |panic: &str, what: &str| {
-            uses.panics.inc();
-            let resource = &self.watched.resource;
-            tracing::error!(resource, object = %key, panic, "the function {what} panicked");
-        };
+        let (resource, panics) = (&self.watched.resource, &uses.panics);
         let mut terms: Vec<Term> = Vec::new();
-        for (number, keys) in uses.indexes.iter().enumerate() {
-            match guard(|| keys(&object)) {
-                Ok(keys) => terms.extend(keys.into_iter().map(|key| (number, key.into()))),
-                Err(panic) => panicked(&panic, "of an index"),
+        without_writes(|| {
+            for (number, keys) in uses.indexes.iter().enumerate() {
+                let keys = || keys(&object);
+                let keys = guard(format_args!("an index of {resource}"), &key, panics, keys);
+                let keys = keys.into_iter().flatten();
+                terms.extend(keys.map(|key| (number, key.into())));
             }
-        }
+        });
         let terms = terms.into();
         if !is_kept {
             return (metadata_of(received, terms), Some(object), None);
         }
         let mut whole = None;
         if let Some(slim) = &uses.slim {
-            match guard(|| slim(object.to_mut())) {
-                Ok(Ok(text)) => {
-                    whole = fingerprint(&received.text);
-                    received.text = text.into();
-                }
-                // What cannot be serialized is kept whole.
-                Ok(Err(_)) => {}
-                Err(panic) => panicked(&panic, "that slims objects"),
+            let slim = || slim(object.to_mut());
+            let slimmed = without_writes(|| {
+                guard(
+                    format_args!("the function that slims {resource}"),
+                    &key,
+                    panics,
+                    slim,
+                )
+            });
+            // What cannot be serialized is kept whole.
+            if let Some(Ok(text)) = slimmed {
+                whole = fingerprint(&received.text);
+                received.text = text.into();
             }
         }
         let entry = Entry {
@@ -626,11 +638,6 @@ fn metadata_of<K>(received: Received<K>, terms: Box<[Term]>) -> Entry {
         text: None,
         ..received.into_entry(terms)
     }
-}
-
-/// The result of code of the user, or the message of its panic.
-pub(crate) fn guard<T>(code: impl FnOnce() -> T) -> Result<T, String> {
-    catch_unwind(AssertUnwindSafe(code)).map_err(|payload| panic_message(&*payload).to_owned())
 }
 
 impl<K: Resource> Debug for Cache<K> {

@@ -14,7 +14,7 @@ use kube::Client;
 use kube::runtime::watcher;
 use tokio::sync::watch;
 
-use super::{Cache, Cached, Inner, lock};
+use super::{Cache, Cached, Inner, lock, may_block};
 use crate::watch::{FailingWatches, Selection, Watches};
 
 /// A cache of any kind, as a manager and a controller see it.
@@ -87,7 +87,11 @@ impl<K: Cached> Source for Inner<K> {
             let failing = &self.watched.failing;
             let mut events = watches.watch(selection, &self.kind, failing, note, passed);
             while let Some(event) = events.next().await {
-                let unreadable = self.take(event);
+                let calls_functions = lock(&self.uses).calls_functions();
+                let unreadable = match calls_functions {
+                    true => may_block(|| self.take(event)),
+                    false => self.take(event),
+                };
                 let count = lock(&self.state).unreadable();
                 skipped.note(unreadable, count);
             }

@@ -622,7 +622,7 @@ fn code_of_the_user_that_panics_concerns_one_object() {
 
 /// Reading such an object panics if its name is `bad`.
 #[derive(Clone, Debug)]
-struct Odd;
+pub(crate) struct Odd;
 
 impl<'de> serde::Deserialize<'de> for Odd {
     fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {

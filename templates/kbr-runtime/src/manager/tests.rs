@@ -3,6 +3,7 @@
 
 //! Unit tests.
 
+mod bad_input;
 mod example;
 mod refused;
 mod supervision;
