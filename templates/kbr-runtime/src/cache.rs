@@ -10,7 +10,7 @@
 mod entry;
 mod guard;
 mod shared;
-mod state;
+mod store;
 
 use std::borrow::Cow;
 use std::collections::VecDeque;
@@ -42,8 +42,8 @@ use entry::{Term, fingerprint, version};
 pub(crate) use guard::guard;
 use guard::{may_block, may_write, without_writes};
 pub(crate) use shared::{Caches, Source, Watched, all_listed};
-use state::State;
-pub(crate) use state::{Change, Named};
+use store::Store;
+pub(crate) use store::{Change, Named};
 
 /// What a type must have to be cached: every type of [`k8s_openapi`], every derived custom resource, and
 /// [`DynamicObject`](kube::api::DynamicObject) have it.
@@ -107,7 +107,7 @@ pub(crate) type Hasher<K> = dyn Fn(&K) -> Option<u64> + Send + Sync;
 
 struct Inner<K: Resource> {
     kind: K::DynamicType,
-    state: Mutex<State>,
+    store: Mutex<Store>,
     watched: Watched,
     /// Is sent to after each event.
     events: watch::Sender<()>,
@@ -115,7 +115,7 @@ struct Inner<K: Resource> {
     uses: Mutex<Arc<Uses<K>>>,
     /// The names of the indexes.
     indexes: Mutex<Vec<String>>,
-    /// What no subscriber has been told of yet, in the order of the changes. Added to while `state` is locked.
+    /// What no subscriber has been told of yet, in the order of the changes. Added to while `store` is locked.
     untold: Mutex<VecDeque<Untold<K>>>,
     /// Locked by whoever tells them.
     subscribers: Mutex<Vec<Subscriber<K>>>,
@@ -173,7 +173,7 @@ impl<K: Cached> Cache<K> {
                 ..Watched::default()
             },
             kind,
-            state: Mutex::default(),
+            store: Mutex::default(),
             events: watch::Sender::default(),
             uses: Mutex::new(Arc::new(Uses {
                 indexes: Vec::new(),
@@ -326,14 +326,14 @@ impl<K: Cached> Cache<K> {
     /// All objects, sorted by namespace and name.
     #[must_use]
     pub fn list(&self) -> Vec<Arc<K>> {
-        let all = lock(&self.0.state).all();
+        let all = lock(&self.0.store).all();
         opened(&all)
     }
 
     /// How many objects there are. None is parsed.
     #[must_use]
     pub fn count(&self) -> usize {
-        lock(&self.0.state).count()
+        lock(&self.0.store).count()
     }
 
     /// The objects for which the function of the index `name` returns `key`, sorted by namespace and name.
@@ -351,7 +351,7 @@ impl<K: Cached> Cache<K> {
                 "the cache of {resource} has no index `{name}`: add it with `Cache::index`"
             ))
         })?;
-        let found = lock(&self.0.state).by(&(number, key.into()));
+        let found = lock(&self.0.store).by(&(number, key.into()));
         Ok(opened(&found))
     }
 
@@ -372,7 +372,7 @@ impl<K: Cached> Cache<K> {
     }
 
     pub(crate) fn entry(&self, key: &Key) -> Option<Arc<Entry>> {
-        lock(&self.0.state).get(key).cloned()
+        lock(&self.0.store).get(key).cloned()
     }
 
     /// The object once it `is` as wanted, or as it is after `limit`.
@@ -396,13 +396,13 @@ impl<K: Cached> Cache<K> {
 
     /// The names of all objects, sorted.
     pub(crate) fn keys(&self) -> Vec<Arc<Key>> {
-        let all = lock(&self.0.state).all().into_iter();
+        let all = lock(&self.0.store).all().into_iter();
         all.map(|(key, _)| key).collect()
     }
 
     /// The objects that the object with this uid controls, sorted, each with its name.
     pub(crate) fn controlled_by(&self, uid: &str) -> Vec<Named> {
-        lock(&self.0.state).controlled_by(uid)
+        lock(&self.0.store).controlled_by(uid)
     }
 
     /// Records what this process wrote, as the API server returned it. Returns it as the cache keeps it.
@@ -412,11 +412,11 @@ impl<K: Cached> Cache<K> {
 
     /// The same, with the object if it is parsed already.
     pub(crate) fn wrote_opened(&self, received: Received<K>, object: Option<&K>) -> Arc<Entry> {
-        let key = lock(&self.0.state).key(received.key());
+        let key = lock(&self.0.store).key(received.key());
         let (entry, ..) = self.0.read(received, object);
         let entry = Arc::new(entry);
-        self.0.change(None, |state| {
-            let gone = state.wrote(&key, entry.clone());
+        self.0.change(None, |store| {
+            let gone = store.wrote(&key, entry.clone());
             gone.into_iter().collect()
         });
         entry
@@ -430,8 +430,8 @@ impl<K: Cached> Cache<K> {
             return;
         }
         let (key, uid) = (Arc::new(Key::of_meta(object)), object.uid.as_deref());
-        self.0.change(None, |state| {
-            state.deleted(&key, uid.unwrap_or_default(), version(object));
+        self.0.change(None, |store| {
+            store.deleted(&key, uid.unwrap_or_default(), version(object));
             Vec::new()
         });
     }
@@ -466,39 +466,39 @@ impl<K: Cached> Inner<K> {
     /// known.
     fn take(&self, event: Event<Received<K>>) -> Option<Unreadable> {
         match event {
-            Event::Init => self.change(None, |state| {
-                state.begin_list();
+            Event::Init => self.change(None, |store| {
+                store.begin_list();
                 Vec::new()
             }),
             Event::InitApply(received) | Event::Apply(received) => {
-                let key = lock(&self.state).key(received.key());
+                let key = lock(&self.store).key(received.key());
                 let needs_objects = lock(&self.uses).needs_objects;
-                let echo = lock(&self.state).echo(&key, received.meta());
+                let echo = lock(&self.store).echo(&key, received.meta());
                 if let Some(entry) = echo.filter(|_| !needs_objects) {
-                    self.change(None, |state| state.show(&key, entry));
+                    self.change(None, |store| store.show(&key, entry));
                     return None;
                 }
                 let (entry, object, mut unreadable) = self.read(received, None);
                 let object = object.map(Cow::into_owned);
-                self.change(object, |state| {
-                    let is_known = state.get(&key).is_some_and(|before| {
+                self.change(object, |store| {
+                    let is_known = store.get(&key).is_some_and(|before| {
                         !before.is_readable
                             && before.uid == entry.uid
                             && before.version == entry.version
                     });
                     unreadable.take_if(|_| is_known);
-                    state.show(&key, Arc::new(entry))
+                    store.show(&key, Arc::new(entry))
                 });
                 return unreadable;
             }
             Event::Delete(received) => {
-                let key = lock(&self.state).key(received.key());
+                let key = lock(&self.store).key(received.key());
                 let metadata = received.meta();
                 let uid = metadata.uid.as_deref().unwrap_or_default();
-                self.change(None, |state| state.hide(&key, uid, version(metadata)));
+                self.change(None, |store| store.hide(&key, uid, version(metadata)));
             }
             Event::InitDone => {
-                self.change(None, State::end_list);
+                self.change(None, Store::end_list);
                 self.watched.is_listed.send_replace(true);
             }
         }
@@ -507,7 +507,7 @@ impl<K: Cached> Inner<K> {
 
     /// The watch has shown everything up to that version.
     fn passed(&self, version: u64) {
-        self.change(None, |state| state.pass(version));
+        self.change(None, |store| store.pass(version));
     }
 
     /// Changes who uses the cache, and for what.
@@ -516,14 +516,14 @@ impl<K: Cached> Inner<K> {
     }
 
     /// Changes the state, and tells the subscribers of the changes. `object` is that of the one change with a new one.
-    fn change(&self, object: Option<K>, change: impl FnOnce(&mut State) -> Vec<Change>) {
-        let mut state = lock(&self.state);
-        let changes = change(&mut state);
+    fn change(&self, object: Option<K>, change: impl FnOnce(&mut Store) -> Vec<Change>) {
+        let mut store = lock(&self.store);
+        let changes = change(&mut store);
         let is_news = !changes.is_empty();
         if is_news {
             lock(&self.untold).push_back((changes, object));
         }
-        drop(state);
+        drop(store);
         self.events.send_replace(());
         if is_news {
             self.tell();

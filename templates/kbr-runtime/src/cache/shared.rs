@@ -92,7 +92,7 @@ impl<K: Cached> Source for Inner<K> {
                     true => may_block(|| self.take(event)),
                     false => self.take(event),
                 };
-                let count = lock(&self.state).unreadable();
+                let count = lock(&self.store).unreadable();
                 skipped.note(unreadable, count);
             }
             Err("it has no more events".to_owned())
@@ -109,7 +109,7 @@ impl<K: Cached> Source for Inner<K> {
 
     #[cfg(feature = "plan")]
     fn forget_writes(&self) {
-        lock(&self.state).forget_writes();
+        lock(&self.store).forget_writes();
     }
 }
 
