@@ -538,7 +538,7 @@ async fn reconcile(
     wanted.data = text.map(|text| [("text".to_owned(), text)].into());
     let applied = secret.apply(&wanted).await;
     if let Ok(applied) = &applied
-        && let Ok(pruned @ [_, ..]) = secret.prune(&[applied.clone()]).await.as_deref()
+        && let Ok(pruned @ [_, ..]) = secret.prune(std::slice::from_ref(applied)).await.as_deref()
     {
         let wrong = format!("{} of what {name} wants was pruned", pruned.len());
         lock(&model).wrong.push(wrong);

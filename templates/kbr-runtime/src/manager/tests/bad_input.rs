@@ -43,13 +43,16 @@ enum Answer {
     Nothing,
 }
 
+/// What it answers to a method, a path and a query.
+type Answers = dyn Fn(&Method, &str, &str) -> Answer + Send + Sync;
+
 /// The body of an answer.
 type Lines = StreamBody<BoxStream<'static, Result<Frame<Bytes>, BoxError>>>;
 
 /// An API server in this process, which answers each request with what a test says of its method, path and query.
 #[derive(Clone)]
 struct Server {
-    answer: Arc<dyn Fn(&Method, &str, &str) -> Answer + Send + Sync>,
+    answer: Arc<Answers>,
     /// The methods and paths of all requests.
     requests: Arc<Mutex<Vec<(Method, String)>>>,
 }
