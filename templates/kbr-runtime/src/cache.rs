@@ -253,7 +253,8 @@ impl<K: Cached> Cache<K> {
 
     /// Lets `slim` remove from each object what is large and never read, to save memory. Of the rest, only the
     /// fields that the type serializes are kept. This concerns everybody who shares the cache. Call it once, before
-    /// the manager runs, which it does not if two functions slim the objects of one cache. `slim` cannot write to a cache.
+    /// the manager runs, which it does not if two functions slim the objects of one cache. `slim` cannot write to a
+    /// cache.
     ///
     /// A field that is removed is still corrected by [`Handle::apply`](crate::Handle::apply) if somebody changes it.
     pub fn slim(&self, slim: impl Fn(&mut K) + Send + Sync + 'static)

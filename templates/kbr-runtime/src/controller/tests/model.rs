@@ -4,11 +4,13 @@
 //! A whole controller against a model of an API server: cache, queue and workers on one thread, in paused time,
 //! under a schedule that a seed chooses.
 //!
-//! Each Secret wants a ConfigMap of its own name with its own text, and has a status. Users change, delete and recreate both,
-//! the controller deletes or prunes its ConfigMap now and then, and what is deleted may stay for a while, terminating. The watches are late, break off and list again, lists are refused or older than what is written meanwhile, requests are slow and
-//! their answers get lost, names are taken by objects of others, and in the end leadership is lost. A second controller
-//! shares the caches, one of which may be slimmed, and a task and webhooks read them. `KBR_SCHEDULES` is the number of schedules, and `KBR_SEED`
-//! the seed of the first one: a failure prints the command that repeats it, and `KBR_TRACE=1` shows what happens.
+//! Each Secret wants a ConfigMap of its own name with its own text, and has a status. Users change, delete and recreate
+//! both, the controller deletes or prunes its ConfigMap now and then, and what is deleted may stay for a while,
+//! terminating. The watches are late, break off and list again, lists are refused or older than what is written
+//! meanwhile, requests are slow and their answers get lost, names are taken by objects of others, and in the end
+//! leadership is lost. A second controller shares the caches, one of which may be slimmed, and a task and webhooks read
+//! them. `KBR_SCHEDULES` is the number of schedules, and `KBR_SEED` the seed of the first one: a failure prints the
+//! command that repeats it, and `KBR_TRACE=1` shows what happens.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::error::Error as StdError;
