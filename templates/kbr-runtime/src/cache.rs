@@ -8,14 +8,14 @@
 //! reconcile sees at least the change that triggered it.
 
 mod entry;
+mod guard;
 mod shared;
-mod state;
+mod store;
 
 use std::borrow::Cow;
 use std::collections::VecDeque;
 use std::fmt::{self, Debug};
 use std::hash::Hash;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, TryLockError};
 use std::time::Duration;
@@ -34,15 +34,16 @@ use tokio::time::timeout;
 
 use crate::key::Key;
 use crate::lock::lock;
-use crate::logging::panic_message;
 use crate::owned_error::OwnedError;
 use crate::reading::DecodeError;
 use crate::watch::{Selection, resource};
 pub(crate) use entry::{Entry, Owner, Received, is_controlled_by_a};
 use entry::{Term, fingerprint, version};
+pub(crate) use guard::guard;
+use guard::{may_block, may_write, without_writes};
 pub(crate) use shared::{Caches, Source, Watched, all_listed};
-use state::State;
-pub(crate) use state::{Change, Named};
+use store::Store;
+pub(crate) use store::{Change, Named};
 
 /// What a type must have to be cached: every type of [`k8s_openapi`], every derived custom resource, and
 /// [`DynamicObject`](kube::api::DynamicObject) have it.
@@ -106,7 +107,7 @@ pub(crate) type Hasher<K> = dyn Fn(&K) -> Option<u64> + Send + Sync;
 
 struct Inner<K: Resource> {
     kind: K::DynamicType,
-    state: Mutex<State>,
+    store: Mutex<Store>,
     watched: Watched,
     /// Is sent to after each event.
     events: watch::Sender<()>,
@@ -114,7 +115,7 @@ struct Inner<K: Resource> {
     uses: Mutex<Arc<Uses<K>>>,
     /// The names of the indexes.
     indexes: Mutex<Vec<String>>,
-    /// What no subscriber has been told of yet, in the order of the changes. Added to while `state` is locked.
+    /// What no subscriber has been told of yet, in the order of the changes. Added to while `store` is locked.
     untold: Mutex<VecDeque<Untold<K>>>,
     /// Locked by whoever tells them.
     subscribers: Mutex<Vec<Subscriber<K>>>,
@@ -133,6 +134,13 @@ struct Uses<K> {
     needs_objects: bool,
     /// The panics of `indexes` and `slim`.
     panics: Counter,
+}
+
+impl<K> Uses<K> {
+    /// Whether functions of the operator are called with each object.
+    fn calls_functions(&self) -> bool {
+        self.needs_objects || self.slim.is_some()
+    }
 }
 
 type Reader = dyn Fn(&[Owner]) -> bool + Send + Sync;
@@ -165,7 +173,7 @@ impl<K: Cached> Cache<K> {
                 ..Watched::default()
             },
             kind,
-            state: Mutex::default(),
+            store: Mutex::default(),
             events: watch::Sender::default(),
             uses: Mutex::new(Arc::new(Uses {
                 indexes: Vec::new(),
@@ -213,7 +221,7 @@ impl<K: Cached> Cache<K> {
     }
 
     /// Adds an index: `keys` returns what [`Cache::by`] finds an object by. Call this before the manager runs, which it
-    /// does not if the cache has two indexes of one name.
+    /// does not if the cache has two indexes of one name. `keys` cannot write to a cache.
     pub fn index(
         &self,
         name: &'static str,
@@ -245,7 +253,8 @@ impl<K: Cached> Cache<K> {
 
     /// Lets `slim` remove from each object what is large and never read, to save memory. Of the rest, only the
     /// fields that the type serializes are kept. This concerns everybody who shares the cache. Call it once, before
-    /// the manager runs, which it does not if two functions slim the objects of one cache.
+    /// the manager runs, which it does not if two functions slim the objects of one cache. `slim` cannot write to a
+    /// cache.
     ///
     /// A field that is removed is still corrected by [`Handle::apply`](crate::Handle::apply) if somebody changes it.
     pub fn slim(&self, slim: impl Fn(&mut K) + Send + Sync + 'static)
@@ -318,14 +327,14 @@ impl<K: Cached> Cache<K> {
     /// All objects, sorted by namespace and name.
     #[must_use]
     pub fn list(&self) -> Vec<Arc<K>> {
-        let all = lock(&self.0.state).all();
+        let all = lock(&self.0.store).all();
         opened(&all)
     }
 
     /// How many objects there are. None is parsed.
     #[must_use]
     pub fn count(&self) -> usize {
-        lock(&self.0.state).count()
+        lock(&self.0.store).count()
     }
 
     /// The objects for which the function of the index `name` returns `key`, sorted by namespace and name.
@@ -343,7 +352,7 @@ impl<K: Cached> Cache<K> {
                 "the cache of {resource} has no index `{name}`: add it with `Cache::index`"
             ))
         })?;
-        let found = lock(&self.0.state).by(&(number, key.into()));
+        let found = lock(&self.0.store).by(&(number, key.into()));
         Ok(opened(&found))
     }
 
@@ -353,6 +362,7 @@ impl<K: Cached> Cache<K> {
     where
         K: Serialize,
     {
+        may_write();
         // If it cannot be serialized, the watch shows it later.
         if let Ok(text) = serde_json::to_string(object)
             && let Ok(mut received) = Received::read(&text)
@@ -363,7 +373,7 @@ impl<K: Cached> Cache<K> {
     }
 
     pub(crate) fn entry(&self, key: &Key) -> Option<Arc<Entry>> {
-        lock(&self.0.state).get(key).cloned()
+        lock(&self.0.store).get(key).cloned()
     }
 
     /// The object once it `is` as wanted, or as it is after `limit`.
@@ -387,13 +397,13 @@ impl<K: Cached> Cache<K> {
 
     /// The names of all objects, sorted.
     pub(crate) fn keys(&self) -> Vec<Arc<Key>> {
-        let all = lock(&self.0.state).all().into_iter();
+        let all = lock(&self.0.store).all().into_iter();
         all.map(|(key, _)| key).collect()
     }
 
     /// The objects that the object with this uid controls, sorted, each with its name.
     pub(crate) fn controlled_by(&self, uid: &str) -> Vec<Named> {
-        lock(&self.0.state).controlled_by(uid)
+        lock(&self.0.store).controlled_by(uid)
     }
 
     /// Records what this process wrote, as the API server returned it. Returns it as the cache keeps it.
@@ -403,11 +413,11 @@ impl<K: Cached> Cache<K> {
 
     /// The same, with the object if it is parsed already.
     pub(crate) fn wrote_opened(&self, received: Received<K>, object: Option<&K>) -> Arc<Entry> {
-        let key = lock(&self.0.state).key(received.key());
+        let key = lock(&self.0.store).key(received.key());
         let (entry, ..) = self.0.read(received, object);
         let entry = Arc::new(entry);
-        self.0.change(None, |state| {
-            let gone = state.wrote(&key, entry.clone());
+        self.0.change(None, |store| {
+            let gone = store.wrote(&key, entry.clone());
             gone.into_iter().collect()
         });
         entry
@@ -421,8 +431,8 @@ impl<K: Cached> Cache<K> {
             return;
         }
         let (key, uid) = (Arc::new(Key::of_meta(object)), object.uid.as_deref());
-        self.0.change(None, |state| {
-            state.deleted(&key, uid.unwrap_or_default(), version(object));
+        self.0.change(None, |store| {
+            store.deleted(&key, uid.unwrap_or_default(), version(object));
             Vec::new()
         });
     }
@@ -457,39 +467,39 @@ impl<K: Cached> Inner<K> {
     /// known.
     fn take(&self, event: Event<Received<K>>) -> Option<Unreadable> {
         match event {
-            Event::Init => self.change(None, |state| {
-                state.begin_list();
+            Event::Init => self.change(None, |store| {
+                store.begin_list();
                 Vec::new()
             }),
             Event::InitApply(received) | Event::Apply(received) => {
-                let key = lock(&self.state).key(received.key());
+                let key = lock(&self.store).key(received.key());
                 let needs_objects = lock(&self.uses).needs_objects;
-                let echo = lock(&self.state).echo(&key, received.meta());
+                let echo = lock(&self.store).echo(&key, received.meta());
                 if let Some(entry) = echo.filter(|_| !needs_objects) {
-                    self.change(None, |state| state.show(&key, entry));
+                    self.change(None, |store| store.show(&key, entry));
                     return None;
                 }
                 let (entry, object, mut unreadable) = self.read(received, None);
                 let object = object.map(Cow::into_owned);
-                self.change(object, |state| {
-                    let is_known = state.get(&key).is_some_and(|before| {
+                self.change(object, |store| {
+                    let is_known = store.get(&key).is_some_and(|before| {
                         !before.is_readable
                             && before.uid == entry.uid
                             && before.version == entry.version
                     });
                     unreadable.take_if(|_| is_known);
-                    state.show(&key, Arc::new(entry))
+                    store.show(&key, Arc::new(entry))
                 });
                 return unreadable;
             }
             Event::Delete(received) => {
-                let key = lock(&self.state).key(received.key());
+                let key = lock(&self.store).key(received.key());
                 let metadata = received.meta();
                 let uid = metadata.uid.as_deref().unwrap_or_default();
-                self.change(None, |state| state.hide(&key, uid, version(metadata)));
+                self.change(None, |store| store.hide(&key, uid, version(metadata)));
             }
             Event::InitDone => {
-                self.change(None, State::end_list);
+                self.change(None, Store::end_list);
                 self.watched.is_listed.send_replace(true);
             }
         }
@@ -498,7 +508,7 @@ impl<K: Cached> Inner<K> {
 
     /// The watch has shown everything up to that version.
     fn passed(&self, version: u64) {
-        self.change(None, |state| state.pass(version));
+        self.change(None, |store| store.pass(version));
     }
 
     /// Changes who uses the cache, and for what.
@@ -507,14 +517,14 @@ impl<K: Cached> Inner<K> {
     }
 
     /// Changes the state, and tells the subscribers of the changes. `object` is that of the one change with a new one.
-    fn change(&self, object: Option<K>, change: impl FnOnce(&mut State) -> Vec<Change>) {
-        let mut state = lock(&self.state);
-        let changes = change(&mut state);
+    fn change(&self, object: Option<K>, change: impl FnOnce(&mut Store) -> Vec<Change>) {
+        let mut store = lock(&self.store);
+        let changes = change(&mut store);
         let is_news = !changes.is_empty();
         if is_news {
             lock(&self.untold).push_back((changes, object));
         }
-        drop(state);
+        drop(store);
         self.events.send_replace(());
         if is_news {
             self.tell();
@@ -579,32 +589,35 @@ impl<K: Cached> Inner<K> {
             }
         };
         let key = received.key();
-        let panicked = |panic: &str, what: &str| {
-            uses.panics.inc();
-            let resource = &self.watched.resource;
-            tracing::error!(resource, object = %key, panic, "the function {what} panicked");
-        };
+        let (resource, panics) = (&self.watched.resource, &uses.panics);
         let mut terms: Vec<Term> = Vec::new();
-        for (number, keys) in uses.indexes.iter().enumerate() {
-            match guard(|| keys(&object)) {
-                Ok(keys) => terms.extend(keys.into_iter().map(|key| (number, key.into()))),
-                Err(panic) => panicked(&panic, "of an index"),
+        without_writes(|| {
+            for (number, keys) in uses.indexes.iter().enumerate() {
+                let keys = || keys(&object);
+                let keys = guard(format_args!("an index of {resource}"), &key, panics, keys);
+                let keys = keys.into_iter().flatten();
+                terms.extend(keys.map(|key| (number, key.into())));
             }
-        }
+        });
         let terms = terms.into();
         if !is_kept {
             return (metadata_of(received, terms), Some(object), None);
         }
         let mut whole = None;
         if let Some(slim) = &uses.slim {
-            match guard(|| slim(object.to_mut())) {
-                Ok(Ok(text)) => {
-                    whole = fingerprint(&received.text);
-                    received.text = text.into();
-                }
-                // What cannot be serialized is kept whole.
-                Ok(Err(_)) => {}
-                Err(panic) => panicked(&panic, "that slims objects"),
+            let slim = || slim(object.to_mut());
+            let slimmed = without_writes(|| {
+                guard(
+                    format_args!("the function that slims {resource}"),
+                    &key,
+                    panics,
+                    slim,
+                )
+            });
+            // What cannot be serialized is kept whole.
+            if let Some(Ok(text)) = slimmed {
+                whole = fingerprint(&received.text);
+                received.text = text.into();
             }
         }
         let entry = Entry {
@@ -626,11 +639,6 @@ fn metadata_of<K>(received: Received<K>, terms: Box<[Term]>) -> Entry {
         text: None,
         ..received.into_entry(terms)
     }
-}
-
-/// The result of code of the user, or the message of its panic.
-pub(crate) fn guard<T>(code: impl FnOnce() -> T) -> Result<T, String> {
-    catch_unwind(AssertUnwindSafe(code)).map_err(|payload| panic_message(&*payload).to_owned())
 }
 
 impl<K: Resource> Debug for Cache<K> {

@@ -510,13 +510,15 @@ impl<K: Cached> Controller<K> {
     }
 }
 
-/// The result of code of the user; `None` if it panics, which is counted and logged.
-fn guarded<T>(queue: &Queue, object: &Key, what: &str, code: impl FnOnce() -> T) -> Option<T> {
-    let result = guard(code).map_err(|panic| {
-        queue.counts().panics.inc();
-        tracing::error!(%object, panic, "{what} panicked");
-    });
-    result.ok()
+/// The result of a function of the controller with that queue; `None` if it panics.
+fn guarded<T>(queue: &Queue, object: &Key, what: &str, function: impl FnOnce() -> T) -> Option<T> {
+    let (counts, of) = (queue.counts(), queue.counts().controller);
+    guard(
+        format_args!("{what} of the controller `{of}`"),
+        object,
+        &counts.panics,
+        function,
+    )
 }
 
 /// The predicate of a subscription, and the hash that it had of each object.

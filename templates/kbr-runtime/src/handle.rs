@@ -77,7 +77,7 @@ const MOST_FIELDS: usize = 8;
 #[derive(Clone)]
 pub struct Handle<K: Resource> {
     object: Arc<K>,
-    pub(crate) hand: Arc<Hand<K>>,
+    pub(crate) context: Arc<Context<K>>,
     /// The version of the object after the last write through this handle.
     written: Arc<Mutex<Option<String>>>,
     opened: Arc<Mutex<Opened>>,
@@ -88,7 +88,7 @@ pub struct Handle<K: Resource> {
 type Opened = HashMap<usize, (Arc<Entry>, Arc<dyn Any + Send + Sync>)>;
 
 /// What all handles of one controller share.
-pub(crate) struct Hand<K: Resource> {
+pub(crate) struct Context<K: Resource> {
     /// Who writes, in [`managedFields`](https://kubernetes.io/docs/reference/using-api/server-side-apply/#managers).
     pub(crate) field_manager: String,
     pub(crate) client: Client,
@@ -105,7 +105,7 @@ pub(crate) struct Hand<K: Resource> {
     pub(crate) takes_over: TakeOver,
 }
 
-impl<K: Resource> Hand<K> {
+impl<K: Resource> Context<K> {
     /// For a patch by the controller.
     pub(crate) fn params(&self) -> PatchParams {
         PatchParams::apply(&self.field_manager)
@@ -142,10 +142,10 @@ pub fn is_controlled_by(object: &impl Resource, owner: &impl Resource) -> bool {
 }
 
 impl<K: Cached> Handle<K> {
-    pub(crate) fn new(object: Arc<K>, hand: Arc<Hand<K>>) -> Self {
+    pub(crate) fn new(object: Arc<K>, context: Arc<Context<K>>) -> Self {
         Self {
             object,
-            hand,
+            context,
             written: Arc::default(),
             opened: Arc::default(),
             chosen: Chosen::default(),
@@ -161,13 +161,13 @@ impl<K: Cached> Handle<K> {
     /// The manager's client.
     #[must_use]
     pub fn client(&self) -> Client {
-        self.hand.client.clone()
+        self.context.client.clone()
     }
 
     /// The time of the manager's [`Clock`].
     #[must_use]
     pub fn now(&self) -> Timestamp {
-        self.hand.clock.now()
+        self.context.clock.now()
     }
 
     /// The time of the API server's clock, within a second or so; `None` if it is not known yet, or if the manager's
@@ -177,8 +177,8 @@ impl<K: Cached> Handle<K> {
     /// this machine is behind. Do not use it as the time in general: each of several API servers has a clock of its own.
     #[must_use]
     pub fn server_time(&self) -> Option<Timestamp> {
-        let is_system = self.hand.clock.is_system();
-        is_system.then(|| self.hand.server.time()).flatten()
+        let is_system = self.context.clock.is_system();
+        is_system.then(|| self.context.server.time()).flatten()
     }
 
     /// The objects of kind `T` in the namespace of this object.
@@ -227,13 +227,13 @@ impl<K: Cached> Handle<K> {
     /// [`OwnedError::Undeclared`] if the controller was not given a cache with
     /// [`Controller::pods`](crate::Controller::pods).
     pub fn pods(&self) -> Result<Vec<Arc<Pod>>, OwnedError> {
-        if self.hand.pods.is_empty() {
+        if self.context.pods.is_empty() {
             let reason = "the controller does not know which pods name its objects: add their cache with `Controller::pods`";
             return Err(OwnedError::Undeclared(reason.to_owned()));
         }
         let key = Key::of(&*self.object).to_string();
         let mut pods = Vec::new();
-        for (cache, index) in &self.hand.pods {
+        for (cache, index) in &self.context.pods {
             pods.extend(cache.by(index, &key)?);
         }
         pods.sort_by_cached_key(|pod| Key::of(&**pod));
@@ -258,8 +258,8 @@ impl<K: Cached> Handle<K> {
 
     /// The same for an event with an action and a secondary object of its own.
     pub fn publish(&self, event: Event) {
-        let regarding = self.object.object_ref(self.hand.cache.kind());
-        self.hand.events.publish(event, regarding);
+        let regarding = self.object.object_ref(self.context.cache.kind());
+        self.context.events.publish(event, regarding);
     }
 
     /// The object of an entry in `cache`.

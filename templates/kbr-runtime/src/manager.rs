@@ -6,7 +6,7 @@
 //! All of them start in [`Manager::run`]: servers at once, controllers once this process leads.
 
 mod faults;
-mod lead;
+mod lifecycle;
 #[cfg(feature = "plan")]
 mod plan;
 
@@ -45,7 +45,7 @@ use crate::{
     Action, Cache, Clock, Controller, Flags, Handle, ManagerError, chain, client, logging,
     metrics_server, namespaces, signals,
 };
-use lead::Lead;
+use lifecycle::Lifecycle;
 
 /// Who reports on the watches that no controller began.
 const WATCHES: &str = "watches";
@@ -57,7 +57,7 @@ const FIRST_ANSWER: Duration = Duration::from_secs(5);
 const LAST_EVENTS: Duration = Duration::from_secs(2);
 
 /// How long the servers may finish open requests, and the Lease be released, after a failure or the loss of leadership.
-/// Together with [`AFTER_FAILURE`](lead::AFTER_FAILURE), no more than two seconds.
+/// Together with [`AFTER_FAILURE`](lifecycle::AFTER_FAILURE), no more than two seconds.
 const LAST_RESPONSES: Duration = Duration::from_secs(1);
 
 /// Creates the client that controllers share, and runs controllers, webhooks and health probes.
@@ -509,7 +509,7 @@ impl Manager {
         tokio::select! {
             outcome = self.run_until_stopped() => outcome,
             error = signals.ended() => {
-                lead::named(&error);
+                lifecycle::named(&error);
                 Err(error)
             }
         }
@@ -591,7 +591,7 @@ impl Manager {
                 () = self.server.report_outages(&self.client) => pending().await,
             }
         };
-        let lead = Lead {
+        let lifecycle = Lifecycle {
             election,
             server: self.server.clone(),
             stop: self.stop.clone(),
@@ -601,7 +601,7 @@ impl Manager {
             filled,
         };
         let tasks = std::mem::take(&mut self.tasks);
-        let (outcome, election) = lead.run(controllers, tasks, others).await;
+        let (outcome, election) = lifecycle.run(controllers, tasks, others).await;
         self.stop.cancel();
         let release = OptionFuture::from(election.map(Election::release));
         end.cancel();

@@ -33,7 +33,7 @@ use prometheus_client::registry::{Metric, Registry};
 
 pub(crate) use controllers::{Backlog, Counts};
 pub(crate) use requests::{Requests, method};
-pub(crate) use watches::{DECODED, Share, Watches};
+pub(crate) use watches::{DECODED, SLOW, Share, Watches};
 pub(crate) use webhooks::Counts as WebhookCounts;
 
 use crate::lock::lock;
@@ -59,7 +59,7 @@ const TOTAL: &str = "_total";
 /// them.
 ///
 /// The manager's own metrics are those of controller-runtime 0.24, `kbr_api_server_warnings_total`, `kbr_cache_panics_total`, `kbr_certificate_expiration_timestamp_seconds`, `kbr_decoded_objects_total`, `kbr_dropped_events_total`,
-/// `kbr_failing_watches`, `kbr_restless_objects_total` and `kbr_unreadable_objects`; see the [guide](crate::guide::metrics). You can add your own:
+/// `kbr_failing_watches`, `kbr_restless_objects_total`, `kbr_slow_functions_total` and `kbr_unreadable_objects`; see the [guide](crate::guide::metrics). You can add your own:
 ///
 /// ```
 /// use kbr_runtime::prometheus_client::metrics::counter::Counter;

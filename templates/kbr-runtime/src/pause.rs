@@ -16,7 +16,7 @@ use serde_json::json;
 
 use crate::cache::Cached;
 use crate::conditions::{self, ConditionStatus};
-use crate::handle::{Hand, shown};
+use crate::handle::{Context, shown};
 use crate::key::Key;
 use crate::lock::lock;
 
@@ -67,7 +67,7 @@ impl<K: Cached> Pause<K> {
     /// If the condition could not be written, but a later attempt may succeed.
     pub(crate) async fn pass(
         &self,
-        hand: &Hand<K>,
+        context: &Context<K>,
         object: Arc<K>,
     ) -> kube::Result<Option<Arc<K>>> {
         let key = Key::of(&*object);
@@ -84,7 +84,7 @@ impl<K: Cached> Pause<K> {
                 tracing::info!(annotation, "paused: not reconciled until it is resumed");
             }
             if shown != Some(true) {
-                self.write(hand, &object, true).await?;
+                self.write(context, &object, true).await?;
             }
             return Ok(None);
         }
@@ -92,7 +92,7 @@ impl<K: Cached> Pause<K> {
             tracing::info!("resumed");
         }
         if shown == Some(true)
-            && let Some(written) = self.write(hand, &object, false).await?
+            && let Some(written) = self.write(context, &object, false).await?
         {
             // With the version that the next write must have.
             return Ok(Some(Arc::new(written)));
@@ -101,7 +101,12 @@ impl<K: Cached> Pause<K> {
     }
 
     /// Writes the condition, if the kind has conditions, and returns the resulting object.
-    async fn write(&self, hand: &Hand<K>, object: &K, is_true: bool) -> kube::Result<Option<K>> {
+    async fn write(
+        &self,
+        context: &Context<K>,
+        object: &K,
+        is_true: bool,
+    ) -> kube::Result<Option<K>> {
         if self.has_no_condition.load(Ordering::Relaxed) {
             return Ok(None);
         }
@@ -116,10 +121,12 @@ impl<K: Cached> Pause<K> {
         paused.message = message;
         let status = json!({ "conditions": [paused] });
         // Without force: if the list is a single field, it belongs to the controller.
-        let mut params = PatchParams::apply(&format!("{}{SUFFIX}", hand.field_manager));
+        let mut params = PatchParams::apply(&format!("{}{SUFFIX}", context.field_manager));
         let written = loop {
             let version = object.resource_version();
-            let written = hand.write_status(object, version, &status, &params).await;
+            let written = context
+                .write_status(object, version, &status, &params)
+                .await;
             match &written {
                 Err(kube::Error::Api(refusal)) if is_taken(refusal) && !params.force => {
                     params.force = true;
@@ -136,7 +143,7 @@ impl<K: Cached> Pause<K> {
         let Ok(written) = received.open() else {
             return Ok(None);
         };
-        hand.cache.wrote_opened(received, Some(&written));
+        context.cache.wrote_opened(received, Some(&written));
         if (self.condition)(&written) != Some(is_true) {
             // It would be written again at each reconcile, and each write would trigger the next.
             self.has_no_condition.store(true, Ordering::Relaxed);

@@ -23,7 +23,7 @@ use crate::api_server::{ApiServer, OUTAGE};
 use crate::backoff::Backoff;
 use crate::cache::{Cached, Entry};
 use crate::chain::{causes, chain};
-use crate::handle::{Hand, Handle};
+use crate::handle::{Context, Handle};
 use crate::hold;
 use crate::key::Key;
 use crate::logging::panic_message;
@@ -77,7 +77,7 @@ impl Reconciler {
     /// Wraps `reconcile` for the workers to call.
     pub(crate) fn wrap<K, R, F, E>(
         self,
-        hand: Arc<Hand<K>>,
+        context: Arc<Context<K>>,
         reconcile: R,
         policy: Policy<K, E>,
         pause: Option<Arc<Pause<K>>>,
@@ -91,7 +91,7 @@ impl Reconciler {
         let (reconcile, may_hold) = (Arc::new(reconcile), hold::is_on());
         let this = Arc::new(self);
         Arc::new(move |key| {
-            let entry = hand.cache.entry(&key);
+            let entry = context.cache.entry(&key);
             #[cfg(feature = "plan")]
             if let (Some(plan), Some(false)) = (
                 this.server.plan(),
@@ -117,15 +117,15 @@ impl Reconciler {
             let span =
                 tracing::error_span!(parent: None, "reconcile", controller, %object, reconcile_id);
             let (reconcile, policy, this) = (reconcile.clone(), policy.clone(), this.clone());
-            let (pause, hand) = (pause.clone(), hand.clone());
+            let (pause, context) = (pause.clone(), context.clone());
             let attempt = async move {
                 let attempt = async {
-                    let object = hand.cache.entry(&key).and_then(|entry| entry.open());
+                    let object = context.cache.entry(&key).and_then(|entry| entry.open());
                     let Some(object) = object else {
                         return Ok(Action::await_change());
                     };
                     let object = match &pause {
-                        Some(pause) => pause.pass(&hand, object).await,
+                        Some(pause) => pause.pass(&context, object).await,
                         None => Ok(Some(object)),
                     };
                     let object = object.map_err(|error| Failure::new(&error, None))?;
@@ -133,21 +133,22 @@ impl Reconciler {
                         return Ok(Action::await_change());
                     };
                     // Called here and not outside, because the call itself can panic, too.
-                    let outcome = reconcile(Handle::new(object.clone(), hand.clone())).await;
+                    let outcome = reconcile(Handle::new(object.clone(), context.clone())).await;
                     let Err(error) = outcome else {
                         return outcome.map_err(|_| Failure::default());
                     };
                     // The API server says the same of a subresource that it does not serve: the watch knows.
-                    let patience = match is_not_found(&error, &key, &K::plural(hand.cache.kind())) {
-                        true => DELETION_SHOWS,
-                        false => Duration::ZERO,
-                    };
+                    let patience =
+                        match is_not_found(&error, &key, &K::plural(context.cache.kind())) {
+                            true => DELETION_SHOWS,
+                            false => Duration::ZERO,
+                        };
                     let failure = Failure::new(&error, policy(&object, &error));
                     drop(error);
                     let uid = object.meta().uid.as_deref().unwrap_or_default();
                     let is_gone =
                         |entry: Option<&Entry>| entry.is_none_or(|entry| *entry.uid != *uid);
-                    let left = hand.cache.shows(&key, patience, is_gone).await;
+                    let left = context.cache.shows(&key, patience, is_gone).await;
                     let is_gone = is_gone(left.as_deref());
                     Err(Failure { is_gone, ..failure })
                 };

@@ -33,6 +33,7 @@ use kube::Resource;
 use prometheus_client::metrics::counter::Counter;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
+use tokio::time::{Instant, timeout_at};
 
 pub use admission_request::{AdmissionRequest, Operation};
 #[cfg(feature = "conversion")]
@@ -358,6 +359,20 @@ impl Webhooks {
     /// The caches that are read at each path.
     pub(crate) fn caches(&self) -> &BTreeMap<String, Vec<Arc<dyn Source>>> {
         &self.reads
+    }
+
+    /// Waits until the caches that are read at `path` have been listed, but not after `deadline`.
+    ///
+    /// # Errors
+    ///
+    /// The resource of one that has not been.
+    pub(crate) async fn listed(&self, path: &str, deadline: Instant) -> Result<(), &str> {
+        for source in self.reads.get(path).into_iter().flatten() {
+            let watched = source.watched();
+            let listed = timeout_at(deadline, watched.listed()).await;
+            listed.map_err(|_| &*watched.resource)?;
+        }
+        Ok(())
     }
 
     /// Counts the panics of defaulters and validators.

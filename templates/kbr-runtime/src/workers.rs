@@ -6,11 +6,15 @@
 //! In a manager they run on threads of their own, as many as there are workers: a reconcile that computes or blocks
 //! its thread then delays no watch, no request and no other reconcile. A thread more would cost CPU time: tokio wakes
 //! an idle one to look for work whenever another has found some.
+//!
+//! They use the timers of the manager's threads: one of their own waits for the timers of all, and may be the one that a
+//! reconcile then blocks.
 
+use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
-use futures::future::BoxFuture;
+use futures::future::{BoxFuture, poll_fn};
 use tokio::runtime::{self, Handle, Runtime};
 use tokio::task::JoinSet;
 use tokio::task::coop::consume_budget;
@@ -45,6 +49,7 @@ pub(crate) async fn run(
     let mut tasks = JoinSet::new();
     // Cancelled after a panic, too.
     let stop = stop.child_token();
+    let manager = Handle::current();
     queue.open();
     loop {
         tokio::select! {
@@ -70,13 +75,24 @@ pub(crate) async fn run(
                     }
                 };
                 // Each test of an operator has a log of its own.
-                tasks.spawn_on(task.with_current_subscriber(), &threads);
+                let task = within(manager.clone(), task).with_current_subscriber();
+                tasks.spawn_on(task, &threads);
             }
         }
     }
     stop.cancel();
     while tasks.join_next().await.is_some() {}
     outcome
+}
+
+/// Runs `task` on whatever thread, with the timers of `runtime`, which also runs what the task spawns.
+async fn within<F: Future>(runtime: Handle, task: F) -> F::Output {
+    let mut task = pin!(task);
+    poll_fn(|context| {
+        let _entered = runtime.enter();
+        task.as_mut().poll(context)
+    })
+    .await
 }
 
 /// The threads on which reconciles run.

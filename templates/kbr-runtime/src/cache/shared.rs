@@ -14,7 +14,7 @@ use kube::Client;
 use kube::runtime::watcher;
 use tokio::sync::watch;
 
-use super::{Cache, Cached, Inner, lock};
+use super::{Cache, Cached, Inner, lock, may_block};
 use crate::watch::{FailingWatches, Selection, Watches};
 
 /// A cache of any kind, as a manager and a controller see it.
@@ -87,8 +87,12 @@ impl<K: Cached> Source for Inner<K> {
             let failing = &self.watched.failing;
             let mut events = watches.watch(selection, &self.kind, failing, note, passed);
             while let Some(event) = events.next().await {
-                let unreadable = self.take(event);
-                let count = lock(&self.state).unreadable();
+                let calls_functions = lock(&self.uses).calls_functions();
+                let unreadable = match calls_functions {
+                    true => may_block(|| self.take(event)),
+                    false => self.take(event),
+                };
+                let count = lock(&self.store).unreadable();
                 skipped.note(unreadable, count);
             }
             Err("it has no more events".to_owned())
@@ -105,7 +109,7 @@ impl<K: Cached> Source for Inner<K> {
 
     #[cfg(feature = "plan")]
     fn forget_writes(&self) {
-        lock(&self.state).forget_writes();
+        lock(&self.store).forget_writes();
     }
 }
 

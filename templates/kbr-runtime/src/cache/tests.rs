@@ -20,7 +20,7 @@ impl<K: Cached> Cache<K> {
 
     /// Whether the watch has passed all writes.
     pub(crate) fn is_settled(&self) -> bool {
-        lock(&self.0.state).unsettled().is_empty()
+        lock(&self.0.store).unsettled().is_empty()
     }
 }
 
@@ -484,7 +484,7 @@ fn of_objects_that_nobody_reads_only_the_metadata_is_kept() {
         entry.text.is_some()
     };
     assert!(is_kept("a") && !is_kept("b") && !is_kept("c"));
-    assert_eq!(lock(&cache.0.state).unreadable(), 0);
+    assert_eq!(lock(&cache.0.store).unreadable(), 0);
 }
 
 #[test]
@@ -502,7 +502,7 @@ fn an_object_that_cannot_be_read_is_reported_once_per_version_and_counted() {
         });
         (
             reported.unwrap_or_default(),
-            lock(&cache.0.state).unreadable(),
+            lock(&cache.0.store).unreadable(),
         )
     };
     let told = |name: &str, count| (name.to_owned(), count);
@@ -622,7 +622,7 @@ fn code_of_the_user_that_panics_concerns_one_object() {
 
 /// Reading such an object panics if its name is `bad`.
 #[derive(Clone, Debug)]
-struct Odd;
+pub(crate) struct Odd;
 
 impl<'de> serde::Deserialize<'de> for Odd {
     fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
@@ -664,7 +664,7 @@ fn an_object_whose_type_panics_is_unreadable_like_any_other() {
         .map(|object| object.name_any())
         .collect();
     assert_eq!(shown, ["b"]);
-    assert_eq!(lock(&cache.0.state).unreadable(), 1);
+    assert_eq!(lock(&cache.0.store).unreadable(), 1);
 }
 
 #[test]
@@ -764,7 +764,7 @@ fn the_work_of_catching_up_is_that_for_each_write() {
     }
     assert!(cache.is_settled());
     assert_eq!(cache.count(), 0);
-    let visits = u64::try_from(lock(&cache.0.state).visits).unwrap();
+    let visits = u64::try_from(lock(&cache.0.store).visits).unwrap();
     assert!(visits <= 8 * WRITES, "{visits}");
 }
 

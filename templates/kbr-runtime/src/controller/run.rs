@@ -18,7 +18,7 @@ use super::{Controller, is_replaced};
 use crate::api_server::ApiServer;
 use crate::cache::{Cached, Source, all_listed};
 use crate::events::Events;
-use crate::handle::{Hand, Statuses};
+use crate::handle::{Context, Statuses};
 use crate::lock::lock;
 #[cfg(feature = "plan")]
 use crate::plan::Pass;
@@ -90,7 +90,7 @@ impl<K: Cached> Controller<K> {
         };
         #[cfg(feature = "plan")]
         let server = run.server.clone();
-        let hand = Hand {
+        let context = Context {
             field_manager: field_manager(run.operator, name),
             client: run.client,
             clock: run.clock,
@@ -104,7 +104,7 @@ impl<K: Cached> Controller<K> {
             names: self.names,
             takes_over: self.takes_over,
         };
-        let work = reconciler.wrap(Arc::new(hand), reconcile, policy, self.pause);
+        let work = reconciler.wrap(Arc::new(context), reconcile, policy, self.pause);
         let limit = match self.concurrency {
             0 => usize::MAX,
             limit => limit.into(),

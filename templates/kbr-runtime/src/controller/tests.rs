@@ -19,7 +19,7 @@ use super::*;
 use crate::api_server::ApiServer;
 use crate::cache::tests::{empty, list, nowhere, received};
 use crate::events::Events;
-use crate::handle::tests::hand;
+use crate::handle::tests::context;
 use crate::metrics::{self, Counts};
 use crate::{Action, Clock};
 
@@ -128,7 +128,7 @@ async fn what_is_known_of_the_status_of_an_object_goes_with_it() {
         list(&secrets, &[secret("a", 1)]);
         let _running = tokio::spawn(prepared.work);
         let handle: crate::Handle<Secret> = handles.recv().await.unwrap();
-        let known = || lock(&handle.hand.statuses);
+        let known = || lock(&handle.context.statuses);
         known().noted.insert("a-uid".to_owned(), Default::default());
 
         list(&secrets, &left);
@@ -192,9 +192,9 @@ async fn the_object_that_a_pod_names_is_reconciled_and_finds_it() {
     );
     assert_eq!(world.asked(), ["default/a", "default/b", "other/a"]);
 
-    let mut hand = hand(world.secrets.clone(), nowhere());
-    hand.pods = vec![(pods.clone(), "secrets in for".to_owned())];
-    let handle = crate::Handle::new(Arc::new(secret("a", 1)), Arc::new(hand));
+    let mut context = context(world.secrets.clone(), nowhere());
+    context.pods = vec![(pods.clone(), "secrets in for".to_owned())];
+    let handle = crate::Handle::new(Arc::new(secret("a", 1)), Arc::new(context));
     assert_eq!(handle.pods().unwrap(), [Arc::new(one.clone())]);
 
     pods.take(Event::Delete(received(&one)));

@@ -10,7 +10,7 @@ use serde::de::Error as _;
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-use super::Hand;
+use super::Context;
 use crate::cache::{Cache, Cached, Received};
 use crate::client::send;
 use crate::key::Key;
@@ -32,7 +32,7 @@ impl<K> Answer<K> {
     }
 }
 
-impl<K: Resource> Hand<K> {
+impl<K: Resource> Context<K> {
     /// Patches an object of `cache`, or its `subresource`.
     pub(super) async fn patch<T: Cached>(
         &self,

@@ -89,7 +89,7 @@ impl<K: Cached> Handle<K> {
             let object = self.read(child.cache, &child.key, known.clone())?;
             return Ok(object.into());
         }
-        let params = self.hand.params().force();
+        let params = self.context.params().force();
         let mut attempt = 0;
         loop {
             attempt += 1;
@@ -97,8 +97,9 @@ impl<K: Cached> Handle<K> {
                 let known = self.take_over(child.cache, &child.key, known.clone());
                 restrict(&mut child.fields, known.await?.as_deref());
                 let patch = Patch::Apply(&child.fields);
-                let hand = &self.hand;
-                hand.patch(child.cache, &child.key, None, &params, patch)
+                let context = &self.context;
+                context
+                    .patch(child.cache, &child.key, None, &params, patch)
                     .await
             };
             match sent.await {
@@ -136,14 +137,14 @@ impl<K: Cached> Handle<K> {
             return Ok(None);
         }
         let params = PostParams {
-            field_manager: self.hand.params().field_manager,
+            field_manager: self.context.params().field_manager,
             ..PostParams::default()
         };
         let created = async {
             let path = T::url_path(child.cache.kind(), child.key.namespace());
             let body = serde_json::to_vec(&child.fields).map_err(kube::Error::SerdeError)?;
             let request = Request::new(path).create(&params, body);
-            Answer::read(&send(&self.hand.client, "create", request).await?)
+            Answer::read(&send(&self.context.client, "create", request).await?)
         };
         match created.await {
             Ok(answer) => {
@@ -173,7 +174,7 @@ impl<K: Cached> Handle<K> {
             return Err(OwnedError::OtherNamespace {
                 resource: cache.resource(),
                 name: key.to_string(),
-                owner: K::kind(self.hand.cache.kind()).into_owned(),
+                owner: K::kind(self.context.cache.kind()).into_owned(),
             });
         }
         let mut child = Child {
@@ -190,7 +191,7 @@ impl<K: Cached> Handle<K> {
     fn fields<T: Cached + Serialize>(&self, cache: &Cache<T>, wanted: &T) -> kube::Result<Value> {
         let mut object = write_value(wanted).map_err(kube::Error::SerdeError)?;
         drop_nulls(&mut object);
-        let owner = self.object.controller_owner_ref(self.hand.cache.kind());
+        let owner = self.object.controller_owner_ref(self.context.cache.kind());
         let owner = OwnerReference {
             block_owner_deletion: Some(true),
             ..owner.unwrap_or_default()
@@ -214,9 +215,9 @@ impl<K: Cached> Handle<K> {
         let uid = self.object.meta().uid.as_deref();
         let known = child.cache.entry(&child.key);
         if known.is_some_and(|known| known.controller() == uid) {
-            self.hand.names.forget(&resource, &child.key, &this);
+            self.context.names.forget(&resource, &child.key, &this);
         } else {
-            self.hand.names.want(&resource, &child.key, &this);
+            self.context.names.want(&resource, &child.key, &this);
         }
         // Asked again: the name may have become free just before that.
         match child.cache.entry(&child.key) {
@@ -232,7 +233,7 @@ impl<K: Cached> Handle<K> {
         OwnedError::NameTaken {
             resource: cache.resource(),
             name: key.name().to_owned(),
-            owner: K::kind(self.hand.cache.kind()).into_owned(),
+            owner: K::kind(self.context.cache.kind()).into_owned(),
         }
     }
 
@@ -267,13 +268,13 @@ impl<K: Cached> Handle<K> {
 
     fn forget_name<T: Cached>(&self, child: &Child<'_, T>) {
         let this = Arc::new(Key::of(&*self.object));
-        let names = &self.hand.names;
+        let names = &self.context.names;
         names.forget(&child.cache.resource(), &child.key, &this);
     }
 
     /// Whether the last apply was the same, and the object has not changed since.
     fn is_applied(&self, object: &Entry, wanted: u64) -> bool {
-        let mut applied = lock(&self.hand.applied);
+        let mut applied = lock(&self.context.applied);
         let Some(settled) = applied.get_mut(&object.uid) else {
             return false;
         };
@@ -298,11 +299,11 @@ impl<K: Cached> Handle<K> {
                 object,
                 version: written.version.clone(),
             };
-            lock(&self.hand.applied).insert(written.uid.clone(), settled);
+            lock(&self.context.applied).insert(written.uid.clone(), settled);
         }
         // It may have gone before that.
         if child.cache.is_gone(&child.key, &written.uid) {
-            lock(&self.hand.applied).remove(&written.uid);
+            lock(&self.context.applied).remove(&written.uid);
         }
     }
 }

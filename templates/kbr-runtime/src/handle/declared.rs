@@ -93,6 +93,6 @@ impl<K: Cached> Handle<K> {
 
     /// The cache of `T`.
     pub(super) fn cache<T: Cached>(&self, use_: Use) -> Result<&Cache<T>, OwnedError> {
-        self.hand.caches.find(&self.chosen, use_)
+        self.context.caches.find(&self.chosen, use_)
     }
 }

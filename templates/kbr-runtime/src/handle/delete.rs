@@ -44,7 +44,7 @@ impl<K: Cached> Handle<K> {
         let is_deleted = object.meta().deletion_timestamp.is_some();
         let request = Request::new(T::url_path(cache.kind(), key.namespace()));
         let request = request.delete(key.name(), &params);
-        let left = match send(&self.hand.client, "delete", request).await {
+        let left = match send(&self.context.client, "delete", request).await {
             Ok(answer) => {
                 if !is_deleted {
                     tracing::info!(resource = cache.resource(), name = key.name(), "deleted");

@@ -37,7 +37,7 @@ impl<K: Cached> Handle<K> {
             if position.is_none() {
                 finalizers.push(name.to_owned());
                 let changed = self.set_finalizers(&finalizers).await?;
-                self.hand.cache.wrote(changed);
+                self.context.cache.wrote(changed);
                 tracing::info!(finalizer = name, "finalizer added");
             }
             return apply.await;
@@ -49,13 +49,13 @@ impl<K: Cached> Handle<K> {
             let left = match self.set_finalizers(&finalizers).await {
                 Ok(changed) => Some(changed),
                 Err(kube::Error::Api(status))
-                    if is_gone::<K>(&status, &key, self.hand.cache.kind()) =>
+                    if is_gone::<K>(&status, &key, self.context.cache.kind()) =>
                 {
                     None
                 }
                 Err(error) => return Err(error.into()),
             };
-            self.hand.cache.deleted(self.object.meta(), left);
+            self.context.cache.deleted(self.object.meta(), left);
             tracing::info!(finalizer = name, "cleaned up, finalizer removed");
         }
         Ok(Action::await_change())

@@ -38,16 +38,18 @@ impl<K: Cached> Handle<K> {
     pub async fn patch(&self, fields: Value) -> kube::Result<()> {
         let told = paths(&diff::fields(&Value::Null, &fields, false));
         let changed = self.patch_own(fields).await?;
-        self.hand.cache.wrote(changed);
+        self.context.cache.wrote(changed);
         tracing::info!(fields = told, "patched");
         Ok(())
     }
 
     pub(super) async fn patch_own(&self, mut fields: Value) -> kube::Result<Received<K>> {
         restrict(&mut fields, self.version())?;
-        let (hand, key) = (&self.hand, Key::of(&*self.object));
-        let (params, patch) = (hand.params(), Patch::Merge(&fields));
-        let changed = hand.patch(&hand.cache, &key, None, &params, patch).await?;
+        let (context, key) = (&self.context, Key::of(&*self.object));
+        let (params, patch) = (context.params(), Patch::Merge(&fields));
+        let changed = context
+            .patch(&context.cache, &key, None, &params, patch)
+            .await?;
         *lock(&self.written) = changed.object.resource_version();
         Ok(changed.object)
     }

@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::answer::Answer;
-use super::{Hand, Handle, paths};
+use super::{Context, Handle, paths};
 use crate::cache::Cached;
 use crate::diff;
 use crate::key::Key;
@@ -74,7 +74,7 @@ impl<K: Cached + Serialize> Handle<K> {
         let wanted = write_value(status).map_err(kube::Error::SerdeError)?;
         let shown = shown(&*self.object).map_err(kube::Error::SerdeError)?;
         let uid = self.object.uid().unwrap_or_default();
-        let noted = lock(&self.hand.statuses).noted.get(&uid).cloned();
+        let noted = lock(&self.context.statuses).noted.get(&uid).cloned();
         let noted = noted.unwrap_or_default();
         let shown = own(shown, &wanted, &noted.conditions);
         let hashes = || (hash_of(&wanted), hash_of(&shown));
@@ -103,10 +103,10 @@ impl<K: Cached + Serialize> Handle<K> {
         // It seemed to differ because of a field that somebody else owns.
         let is_same = version == self.object.resource_version() && is_first;
         let same = is_same.then(hashes);
-        lock(&self.hand.statuses).note(uid.clone(), same, &wanted);
+        lock(&self.context.statuses).note(uid.clone(), same, &wanted);
         // It may have gone before that.
-        if self.hand.cache.is_gone(&Key::of(&*self.object), &uid) {
-            lock(&self.hand.statuses).noted.remove(&uid);
+        if self.context.cache.is_gone(&Key::of(&*self.object), &uid) {
+            lock(&self.context.statuses).noted.remove(&uid);
         }
         let [shown, wanted] = [shown, wanted].map(|status| {
             let fields = [("status".to_owned(), status)];
@@ -118,9 +118,9 @@ impl<K: Cached + Serialize> Handle<K> {
     }
 
     async fn write_status(&self, status: &Value) -> kube::Result<Answer<K>> {
-        let params = self.hand.params().force();
-        let (hand, object) = (&self.hand, &self.object);
-        let applied = hand.write_status(object, self.version(), status, &params);
+        let params = self.context.params().force();
+        let (context, object) = (&self.context, &self.object);
+        let applied = context.write_status(object, self.version(), status, &params);
         let applied = applied.await;
         let Err(kube::Error::Api(refusal)) = &applied else {
             return applied;
@@ -135,16 +135,17 @@ impl<K: Cached + Serialize> Handle<K> {
         };
         self.wrote_status(self.patch_status(rest).await?);
         let version = self.version();
-        hand.write_status(object, version, status, &params).await
+        context.write_status(object, version, status, &params).await
     }
 
     /// Removes these fields of the status by a merge patch.
     async fn patch_status(&self, fields: Value) -> kube::Result<Answer<K>> {
         let metadata = json!({ "resourceVersion": self.version() });
         let patch = json!({ "metadata": metadata, "status": fields });
-        let (hand, key) = (&self.hand, Key::of(&*self.object));
-        let (params, patch) = (hand.params(), Patch::Merge(&patch));
-        hand.patch(&hand.cache, &key, Some("status"), &params, patch)
+        let (context, key) = (&self.context, Key::of(&*self.object));
+        let (params, patch) = (context.params(), Patch::Merge(&patch));
+        context
+            .patch(&context.cache, &key, Some("status"), &params, patch)
             .await
     }
 
@@ -152,12 +153,12 @@ impl<K: Cached + Serialize> Handle<K> {
     fn wrote_status(&self, answer: Answer<K>) -> Option<String> {
         let version = answer.object.resource_version();
         lock(&self.written).clone_from(&version);
-        self.hand.cache.wrote(answer.object);
+        self.context.cache.wrote(answer.object);
         version
     }
 }
 
-impl<K: Cached> Hand<K> {
+impl<K: Cached> Context<K> {
     /// Applies `status` to this version of the object.
     pub(crate) async fn write_status(
         &self,

@@ -152,9 +152,9 @@ impl<K: Cached + Serialize> Handle<K> {
         applied: &BTreeSet<String>,
     ) -> Option<Value> {
         let nobody = TakeOver::Of(Vec::new());
-        let takes_over = match &self.hand.takes_over {
+        let takes_over = match &self.context.takes_over {
             // The status of a built-in kind is the work of several components.
-            TakeOver::Updates if is_built_in(&K::group(self.hand.cache.kind())) => &nobody,
+            TakeOver::Updates if is_built_in(&K::group(self.context.cache.kind())) => &nobody,
             takes_over => takes_over,
         };
         // There is seldom anything, and looking for it is not cheap.
@@ -162,7 +162,7 @@ impl<K: Cached + Serialize> Handle<K> {
         // A field that the type does not have may be somebody else's.
         let typed = answer.object.open().ok()?;
         let typed = shown(&typed).ok()?;
-        let ours = &self.hand.field_manager;
+        let ours = &self.context.field_manager;
         answer.leftover(&typed, wanted, takes_over, ours, applied)
     }
 }
@@ -176,19 +176,19 @@ impl<K: Cached> Handle<K> {
         key: &Key,
         known: Option<Arc<Entry>>,
     ) -> kube::Result<Option<Arc<Entry>>> {
-        let takes_over = &self.hand.takes_over;
+        let takes_over = &self.context.takes_over;
         let is_due = matches!(takes_over, TakeOver::Of(names) if !names.is_empty());
         let Some(entry) = known.as_deref().filter(|_| is_due) else {
             return Ok(known);
         };
-        if lock(&self.hand.applied).contains_key(&entry.uid) {
+        if lock(&self.context.applied).contains_key(&entry.uid) {
             return Ok(known);
         }
         let mut patch =
             json!({ "metadata": { "uid": entry.uid, "resourceVersion": entry.version } });
         // It changes nothing, and the answer has what the cache leaves out. A role that allows `patch` is enough.
-        let (hand, params) = (&self.hand, self.hand.params());
-        let managers = match hand
+        let (context, params) = (&self.context, self.context.params());
+        let managers = match context
             .patch(cache, key, None, &params, Patch::Merge(&patch))
             .await
         {
@@ -197,12 +197,12 @@ impl<K: Cached> Handle<K> {
             Err(kube::Error::Api(status)) if status.is_not_found() => return Ok(known),
             Err(error) => return Err(error),
         };
-        let Some(managers) = takes_over.give(managers, &self.hand.field_manager) else {
+        let Some(managers) = takes_over.give(managers, &self.context.field_manager) else {
             return Ok(known);
         };
         let (resource, name) = (cache.resource(), key.name());
         #[cfg(feature = "plan")]
-        if let Some(plan) = self.hand.server.plan() {
+        if let Some(plan) = self.context.server.plan() {
             plan.unknown(&format!(
                 "{resource} `{name}` has fields of another field manager, and those that are not wanted go"
             ));
@@ -210,7 +210,7 @@ impl<K: Cached> Handle<K> {
         }
         patch["metadata"]["managedFields"] = json!(managers);
         let patch = Patch::Merge(&patch);
-        let answer = hand.patch(cache, key, None, &params, patch).await?;
+        let answer = context.patch(cache, key, None, &params, patch).await?;
         tracing::info!(resource, name, "taken over from another field manager");
         Ok(Some(cache.wrote(answer.object)))
     }

@@ -52,8 +52,8 @@ pub(super) fn status(code: u16, reason: &str) -> Value {
 pub(super) type Requests = Arc<Mutex<Vec<(Method, Value)>>>;
 
 /// What handles of a controller of these objects share, which has no other caches and whose client nobody answers.
-pub(crate) fn hand<K: Cached>(cache: Cache<K>, client: Client) -> Hand<K> {
-    Hand {
+pub(crate) fn context<K: Cached>(cache: Cache<K>, client: Client) -> Context<K> {
+    Context {
         field_manager: "test".to_owned(),
         events: Events::new(Counter::default()).0,
         client,
@@ -108,12 +108,12 @@ impl World {
         list(&maps, known);
         let mut caches = Declared::default();
         caches.add(maps.clone(), true);
-        let hand = Hand {
+        let context = Context {
             caches,
-            ..hand(cache, client)
+            ..context(cache, client)
         };
         Self {
-            handle: Handle::new(Arc::new(owner()), Arc::new(hand)),
+            handle: Handle::new(Arc::new(owner()), Arc::new(context)),
             maps,
             requests,
         }
@@ -121,8 +121,8 @@ impl World {
 
     pub(super) fn taking_over(mut self, managers: &[&str]) -> Self {
         let managers = managers.iter().map(|&name| name.to_owned());
-        let hand = Arc::get_mut(&mut self.handle.hand).unwrap();
-        hand.takes_over = TakeOver::Of(managers.collect());
+        let context = Arc::get_mut(&mut self.handle.context).unwrap();
+        context.takes_over = TakeOver::Of(managers.collect());
         self
     }
 
@@ -143,7 +143,7 @@ impl World {
     /// Who wants the name of the ConfigMap, now that it is free.
     pub(super) fn wanting(&self) -> usize {
         let name = Arc::new(Key::new(Some("here".to_owned()), "map".to_owned()));
-        let freed = self.handle.hand.names.freed("configmaps", &name);
+        let freed = self.handle.context.names.freed("configmaps", &name);
         freed.len()
     }
 }
@@ -236,11 +236,11 @@ async fn of_several_caches_of_one_type_a_reconcile_chooses_one() {
         declared.add(cache.clone(), true);
     }
     declared.add(secrets.clone(), false);
-    let hand = Hand {
+    let context = Context {
         caches: declared,
-        ..hand(secrets, world.handle.client())
+        ..context(secrets, world.handle.client())
     };
-    let handle = Handle::new(Arc::new(owner()), Arc::new(hand));
+    let handle = Handle::new(Arc::new(owner()), Arc::new(context));
     let error = handle.owned::<DynamicObject>().unwrap_err().to_string();
     assert!(
         error.contains("2 caches") && error.contains("`Handle::using`"),
@@ -262,11 +262,11 @@ async fn of_an_owned_and_a_read_cache_of_one_type_a_read_by_name_says_which() {
     let mut declared = Declared::default();
     declared.add(owned, true);
     declared.add(read.clone(), false);
-    let hand = Hand {
+    let context = Context {
         caches: declared,
-        ..hand(empty::<Secret>(), world.handle.client())
+        ..context(empty::<Secret>(), world.handle.client())
     };
-    let handle = Handle::new(Arc::new(owner()), Arc::new(hand));
+    let handle = Handle::new(Arc::new(owner()), Arc::new(context));
     assert_eq!(handle.owned::<ConfigMap>().unwrap().len(), 1);
     let error = handle.get::<ConfigMap>("map").unwrap_err().to_string();
     assert!(error.contains("`Handle::using`"), "{error}");
@@ -352,9 +352,9 @@ async fn a_finalizer_whose_object_has_gone_meanwhile_is_removed() {
         deleted["metadata"]["deletionTimestamp"] = json!("2026-01-01T00:00:00Z");
         deleted["metadata"]["finalizers"] = json!(["example.com/a"]);
         let deleted: Secret = serde_json::from_value(deleted).unwrap();
-        let cache = &world.handle.hand.cache;
+        let cache = &world.handle.context.cache;
         list(cache, std::slice::from_ref(&deleted));
-        let handle = Handle::new(Arc::new(deleted), world.handle.hand.clone());
+        let handle = Handle::new(Arc::new(deleted), world.handle.context.clone());
 
         let ended = handle
             .finalizer("example.com/a", pending(), async {
@@ -449,7 +449,12 @@ async fn what_follows_a_patch_of_the_object_builds_on_it() {
         .map(|request| world.meant(request).0.unwrap())
         .collect();
     assert_eq!(versions, ["3", "4", "5"]);
-    let shown = world.handle.hand.cache.entry(&Key::of(&owner())).unwrap();
+    let shown = world
+        .handle
+        .context
+        .cache
+        .entry(&Key::of(&owner()))
+        .unwrap();
     assert_eq!(&*shown.version, "6");
 }
 

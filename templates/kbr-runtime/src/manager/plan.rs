@@ -5,7 +5,7 @@
 
 use std::io::Write;
 
-use super::lead::begin_watches;
+use super::lifecycle::begin_watches;
 use super::{Manager, no_plan};
 use crate::ManagerError;
 use crate::chain::chain;

@@ -3,6 +3,7 @@
 
 //! Unit tests.
 
+mod bad_input;
 mod example;
 mod refused;
 mod supervision;
@@ -311,7 +312,7 @@ async fn the_lease_is_not_released_while_something_may_still_write() {
     for fails in [true, false] {
         let (election, won) = election::tests::won();
         let stop = CancellationToken::new();
-        let lead = Lead {
+        let lifecycle = Lifecycle {
             election: Some(election),
             server: ApiServer::new(Config::new("http://127.0.0.1:1".parse().unwrap())),
             stop: stop.clone(),
@@ -333,7 +334,7 @@ async fn the_lease_is_not_released_while_something_may_still_write() {
             }),
         };
 
-        let (outcome, election) = lead.run(vec![stuck], vec![task], pending()).await;
+        let (outcome, election) = lifecycle.run(vec![stuck], vec![task], pending()).await;
 
         let expected = if fails {
             "task `sweep` failed: no luck"
@@ -354,7 +355,7 @@ async fn a_lease_that_is_lost_is_not_released_and_ends_what_runs() {
         }
     }
     let (election, won) = election::tests::won();
-    let lead = Lead {
+    let lifecycle = Lifecycle {
         election: Some(election),
         server: ApiServer::new(Config::new("http://127.0.0.1:1".parse().unwrap())),
         stop: CancellationToken::new(),
@@ -370,10 +371,11 @@ async fn a_lease_that_is_lost_is_not_released_and_ends_what_runs() {
         pending().await
     });
 
-    let ((outcome, election), ()) = tokio::join!(lead.run(vec![stuck], vec![], pending()), async {
-        sleep(GRACE / 10).await;
-        won.lose();
-    });
+    let ((outcome, election), ()) =
+        tokio::join!(lifecycle.run(vec![stuck], vec![], pending()), async {
+            sleep(GRACE / 10).await;
+            won.lose();
+        });
     tokio::task::yield_now().await;
 
     let error = outcome.unwrap_err().to_string();

@@ -135,6 +135,7 @@ impl Controllers {
             self.results.get_or_create_owned(&labels)
         };
         Arc::new(Counts {
+            controller,
             success: result("success"),
             error: result("error"),
             requeue: result("requeue"),
@@ -186,6 +187,7 @@ impl Controllers {
 /// The metrics of one controller.
 #[derive(Debug)]
 pub(crate) struct Counts {
+    pub(crate) controller: &'static str,
     success: Counter,
     error: Counter,
     requeue: Counter,

@@ -112,6 +112,7 @@ fn the_series_are_those_of_controller_runtime_and_exist_from_the_start() {
         r#"kbr_decoded_objects_total"#,
         r#"kbr_failing_watches{resource="jobs.batch"}"#,
         r#"kbr_restless_objects_total{controller="job"}"#,
+        r#"kbr_slow_functions_total"#,
         r#"kbr_unreadable_objects{resource="jobs.batch"}"#,
         r#"leader_election_master_status{name="a.example.com"}"#,
         r#"rest_client_requests_total{host="10.0.0.1:443",code="200",method="GET"}"#,

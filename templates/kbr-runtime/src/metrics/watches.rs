@@ -14,6 +14,9 @@ use super::Table;
 /// How often an object of a cache was parsed, by all caches of the process.
 pub(crate) static DECODED: LazyLock<Counter> = LazyLock::new(Counter::default);
 
+/// How often a function of the operator that is called for each object took longer than a second.
+pub(crate) static SLOW: LazyLock<Counter> = LazyLock::new(Counter::default);
+
 /// The resource and its group, such as `jobs.batch`.
 type Resource = [(&'static str, String); 1];
 
@@ -31,6 +34,11 @@ impl Watches {
             "kbr_decoded_objects_total",
             "How often an object of a cache was parsed: when a watch sends it, and when it is read",
             DECODED.clone(),
+        );
+        table.register(
+            "kbr_slow_functions_total",
+            "Calls of a mapper, predicate, index or the like that took longer than a second",
+            SLOW.clone(),
         );
         Self {
             failing: table.add(

@@ -9,7 +9,7 @@ use crate::api_server::ApiServer;
 use crate::backoff::Backoff;
 use crate::cache::tests::{empty, list, nowhere};
 use crate::certificate::tests::{Mount, Pair};
-use crate::handle::tests::hand;
+use crate::handle::tests::context;
 use crate::key::Key;
 use crate::metrics::Counts;
 use crate::queue::Queue;
@@ -71,7 +71,7 @@ async fn reconcile(failures: usize) {
         let cache = empty();
         list(&cache, &[object.clone()]);
         let work = reconciler.wrap(
-            Arc::new(hand(cache, nowhere())),
+            Arc::new(context(cache, nowhere())),
             reconcile,
             Arc::new(policy),
             None,

@@ -5,7 +5,7 @@
 
 use super::*;
 use crate::api_server::ApiServer;
-use crate::handle::tests::hand;
+use crate::handle::tests::context;
 use crate::logging::tests::logged;
 use k8s_openapi::api::core::v1::ConfigMap;
 use kube::Client;
@@ -60,7 +60,7 @@ fn paused(code: u16, status: serde_json::Value) -> ([bool; 2], usize, Vec<serde_
             crate::client::install_tls_provider();
             let (client, requests) = answering(code, &status);
             let pause = Pause::<ConfigMap>::new("example.com/paused");
-            let hand = hand(crate::cache::tests::empty(), client);
+            let context = context(crate::cache::tests::empty(), client);
             let mut object = ConfigMap::default();
             object.metadata.name = Some("sample".to_owned());
             object.metadata.namespace = Some("default".to_owned());
@@ -70,7 +70,7 @@ fn paused(code: u16, status: serde_json::Value) -> ([bool; 2], usize, Vec<serde_
                 .insert("example.com/paused".to_owned(), value);
             let object = Arc::new(object);
             for failed in &mut failed {
-                match pause.pass(&hand, object.clone()).await {
+                match pause.pass(&context, object.clone()).await {
                     Ok(object) => assert_eq!(object, None),
                     Err(_) => *failed = true,
                 }

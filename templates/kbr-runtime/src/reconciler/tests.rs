@@ -5,7 +5,7 @@
 
 use super::*;
 use crate::cache::tests::{empty, list, nowhere};
-use crate::handle::tests::hand;
+use crate::handle::tests::context;
 use crate::logging::tests::logged;
 use crate::metrics::Counts;
 use k8s_openapi::api::core::v1::ConfigMap;
@@ -43,7 +43,7 @@ where
 {
     let cache = empty();
     list(&cache, &[(*object()).clone()]);
-    reconciler.wrap(Arc::new(hand(cache, nowhere())), reconcile, policy, None)
+    reconciler.wrap(Arc::new(context(cache, nowhere())), reconcile, policy, None)
 }
 
 /// One reconcile of [`object`].
@@ -163,10 +163,10 @@ fn an_object_that_was_deleted_meanwhile_is_no_error() {
                         Err::<Action, _>(not_found("configmaps", "sample"))
                     }
                 };
-                let hand = Arc::new(hand(cache, nowhere()));
+                let context = Arc::new(context(cache, nowhere()));
                 let mut reconciler = reconciler(&Backoff::default());
                 reconciler.timeout = Duration::from_secs(10);
-                let work = reconciler.wrap(hand, reconcile, Arc::new(|_, _| None), None);
+                let work = reconciler.wrap(context, reconcile, Arc::new(|_, _| None), None);
                 once(&work).await;
             });
         });

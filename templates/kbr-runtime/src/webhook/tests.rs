@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use std::time::Duration;
 
 pub(super) const MUTATE: &str = "/mutate";
-pub(super) const VALIDATE: &str = "/validate";
+pub(crate) const VALIDATE: &str = "/validate";
 pub(super) const STRICT: &str = "/validate-strictly";
 
 /// A webhook of CronJobs that does what an object's name says.

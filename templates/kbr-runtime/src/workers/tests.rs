@@ -57,6 +57,40 @@ async fn as_many_reconciles_run_at_once_as_there_are_workers_even_if_each_blocks
     assert_eq!(count.load(Ordering::SeqCst), 8);
 }
 
+/// The thread that is blocked may be the one that has waited for all timers.
+#[tokio::test]
+async fn a_reconcile_that_blocks_after_a_wait_delays_no_wait_of_another() {
+    let threads = Threads::start(2).unwrap();
+    let stop = CancellationToken::new();
+    let (stopping, slowest) = (stop.clone(), Arc::new(Mutex::new(Duration::ZERO)));
+    let noted = slowest.clone();
+    let work: Work = Arc::new(move |key| {
+        let (stopping, noted) = (stopping.clone(), noted.clone());
+        Box::pin(async move {
+            if key.name() == "blocks" {
+                tokio::time::sleep(PAUSE / 7).await;
+                thread::sleep(PAUSE * 10);
+                return None;
+            }
+            for _ in 0..10 {
+                let start = Instant::now();
+                tokio::time::sleep(PAUSE / 10).await;
+                let mut slowest = lock(&noted);
+                *slowest = slowest.max(start.elapsed());
+            }
+            stopping.cancel();
+            None
+        })
+    });
+
+    let names = ["waits", "blocks"];
+    run(queue(&names), 2, threads.handle(), work, stop)
+        .await
+        .unwrap();
+
+    assert!(*lock(&slowest) < PAUSE * 5, "{slowest:?}");
+}
+
 #[tokio::test]
 async fn reconciles_that_run_at_the_stop_end_first() {
     let threads = Threads::start(1).unwrap();

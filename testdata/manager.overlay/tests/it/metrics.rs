@@ -51,6 +51,7 @@ const NAMES: [&str; 38] = [
     r#"kbr_dropped_events_total"#,
     r#"kbr_failing_watches{resource="tasks.probe.example.com"}"#,
     r#"kbr_restless_objects_total{controller="task"}"#,
+    r#"kbr_slow_functions_total"#,
     r#"kbr_unreadable_objects{resource="tasks.probe.example.com"}"#,
     r#"process_cpu_seconds_total"#,
     r#"process_max_fds"#,

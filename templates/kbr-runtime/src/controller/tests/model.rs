@@ -4,11 +4,13 @@
 //! A whole controller against a model of an API server: cache, queue and workers on one thread, in paused time,
 //! under a schedule that a seed chooses.
 //!
-//! Each Secret wants a ConfigMap of its own name with its own text, and has a status. Users change, delete and recreate both,
-//! the controller deletes its ConfigMap now and then, and what is deleted may stay for a while, terminating. The watches are late, break off and list again, lists are refused or older than what is written meanwhile, requests are slow and
-//! their answers get lost, names are taken by objects of others, and in the end leadership is lost. A second controller
-//! shares the caches, one of which may be slimmed, and a task reads them. `KBR_SCHEDULES` is the number of schedules, and `KBR_SEED`
-//! the seed of the first one: a failure prints the command that repeats it, and `KBR_TRACE=1` shows what happens.
+//! Each Secret wants a ConfigMap of its own name with its own text, and has a status. Users change, delete and recreate
+//! both, the controller deletes or prunes its ConfigMap now and then, and what is deleted may stay for a while,
+//! terminating. The watches are late, break off and list again, lists are refused or older than what is written
+//! meanwhile, requests are slow and their answers get lost, names are taken by objects of others, and in the end
+//! leadership is lost. A second controller shares the caches, one of which may be slimmed, and a task and webhooks read
+//! them. `KBR_SCHEDULES` is the number of schedules, and `KBR_SEED` the seed of the first one: a failure prints the
+//! command that repeats it, and `KBR_TRACE=1` shows what happens.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::error::Error as StdError;
@@ -25,6 +27,7 @@ use crate::Handle;
 use crate::cache::Received;
 use crate::lock::lock;
 use crate::random::tests::{again, seeds};
+use crate::webhook::tests::{VALIDATE, webhooks};
 
 /// How many schedules are tried unless `KBR_SCHEDULES` says otherwise.
 const SCHEDULES: u64 = 2_000;
@@ -536,6 +539,12 @@ async fn reconcile(
         .next();
     wanted.data = text.map(|text| [("text".to_owned(), text)].into());
     let applied = secret.apply(&wanted).await;
+    if let Ok(applied) = &applied
+        && let Ok(pruned @ [_, ..]) = secret.prune(std::slice::from_ref(applied)).await.as_deref()
+    {
+        let wrong = format!("{} of what {name} wants was pruned", pruned.len());
+        lock(&model).wrong.push(wrong);
+    }
     // Its errors are those of requests, after which nothing is wrong.
     let written = secret.apply_status(&json!({ "text": wanted.data })).await;
     trace(|| {
@@ -562,15 +571,22 @@ async fn delete_now_and_then(
     maps: &Cache<ConfigMap>,
     secret: &Handle<Secret>,
 ) -> Result<(), crate::OwnedError> {
-    let is_wanted = {
+    let (is_wanted, prunes) = {
         let mut model = lock(model);
-        !model.is_over && model.chance.one_in(4)
+        let is_wanted = !model.is_over && model.chance.one_in(4);
+        (is_wanted, is_wanted && model.chance.one_in(2))
     };
-    if !is_wanted {
-        return Ok(());
+    let owned = match is_wanted {
+        true => secret.owned::<ConfigMap>()?,
+        false => Vec::new(),
+    };
+    if prunes {
+        secret.prune::<ConfigMap>(&[]).await?;
     }
-    for map in secret.owned::<ConfigMap>()? {
-        secret.delete_owned(&*map).await?;
+    for map in owned {
+        if !prunes {
+            secret.delete_owned(&*map).await?;
+        }
         let (mut model, name) = (lock(model), map.name_any());
         let left = model.maps.objects.get(&name);
         let is_left = left.is_some_and(|left| left["metadata"]["uid"] == json!(map.uid()));
@@ -608,10 +624,33 @@ fn second(model: &Shared, secrets: &Cache<Secret>, maps: &Cache<ConfigMap>) -> P
     controller.prepare("second", reconcile, Arc::new(|_, _| None), run)
 }
 
-/// What is in no cache that has been listed does not exist.
+/// A task, which begins when the cache has been listed.
 async fn task(model: Shared, secrets: Cache<Secret>) {
     secrets.listed().await;
-    let mut model = lock(&model);
+    find(&model, &secrets);
+}
+
+/// The reviews of a webhook, which reads the cache. Some come before it has been listed, and some cannot wait for that.
+async fn reviews(model: Shared, secrets: Cache<Secret>) {
+    let mut webhooks = webhooks();
+    webhooks.reads(VALIDATE, &secrets);
+    for _ in 0..3 {
+        hold(&model, LATE * 2).await;
+        let patience = lock(&model).chance.time(LATE * 4);
+        match webhooks.listed(VALIDATE, Instant::now() + patience).await {
+            Ok(()) => find(&model, &secrets),
+            Err(resource) if resource == "secrets" && !secrets.is_listed() => {}
+            Err(resource) => {
+                let wrong = format!("a review was refused because of {resource}");
+                lock(&model).wrong.push(wrong);
+            }
+        }
+    }
+}
+
+/// Reads a cache that has been listed: what is not in it does not exist.
+fn find(model: &Shared, secrets: &Cache<Secret>) {
+    let mut model = lock(model);
     let Some(listed) = model.listed.clone() else {
         return model
             .wrong
@@ -676,6 +715,7 @@ async fn schedule(seed: u64) -> Vec<String> {
     let mut watches = JoinSet::new();
     watches.spawn(second.work.map(|_| ()));
     watches.spawn(task(model.clone(), secrets.clone()));
+    watches.spawn(reviews(model.clone(), secrets.clone()));
     watches.spawn(end(model.clone()));
     watches.spawn(watch(model.clone(), "secrets", secrets));
     watches.spawn(watch(model.clone(), "configmaps", maps));

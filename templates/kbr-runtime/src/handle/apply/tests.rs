@@ -82,12 +82,12 @@ async fn what_a_cache_leaves_out_costs_no_request_either() {
 async fn what_was_written_to_an_object_that_is_gone_is_not_noted() {
     let status = json!({ "metadata": { "name": "owner", "namespace": "here", "uid": "owner-1", "resourceVersion": "7" } });
     let world = World::new(&[], [json!(stored("a", 7)), status]);
-    let hand = &world.handle.hand;
+    let context = &world.handle.context;
     // The answers of version 7 are late.
     world.maps.take(Event::Delete(received(&stored("a", 8))));
     let mut gone = owner();
     gone.metadata.resource_version = Some("8".to_owned());
-    hand.cache.take(Event::Delete(received(&gone)));
+    context.cache.take(Event::Delete(received(&gone)));
 
     world.handle.apply(&wanted("a")).await.unwrap();
     world
@@ -96,8 +96,8 @@ async fn what_was_written_to_an_object_that_is_gone_is_not_noted() {
         .await
         .unwrap();
 
-    assert!(lock(&hand.applied).is_empty());
-    assert!(lock(&hand.statuses).noted.is_empty());
+    assert!(lock(&context.applied).is_empty());
+    assert!(lock(&context.statuses).noted.is_empty());
 }
 
 /// The model found this: the watch shows the change before the answer arrives.

@@ -11,8 +11,8 @@ use schemars::JsonSchema;
 
 use super::*;
 use crate::cache::tests::{empty, list};
-use crate::handle::Hand;
-use crate::handle::tests::{Requests, World, answering, hand, status, stored, wanted};
+use crate::handle::Context;
+use crate::handle::tests::{Requests, World, answering, context, status, stored, wanted};
 use crate::lock::lock;
 
 #[derive(Clone, CustomResource, Debug, Default, Deserialize, JsonSchema, PartialEq, Serialize)]
@@ -223,14 +223,14 @@ async fn written_twice(
     let object: Copy = serde_json::from_value(copy(3, &old(), &json!([]))).unwrap();
     let cache = empty::<Copy>();
     list(&cache, &[object]);
-    let hand = Arc::new(Hand {
+    let context = Arc::new(Context {
         field_manager: "copy".to_owned(),
-        ..hand(cache.clone(), client)
+        ..context(cache.clone(), client)
     });
     let mut written = Vec::new();
     for _ in 0..2 {
         let object = cache.list().remove(0);
-        let handle = Handle::new(object, hand.clone());
+        let handle = Handle::new(object, context.clone());
         written.push(handle.apply_status(&CopyStatus::default()).await);
     }
     let requests = lock(&requests);

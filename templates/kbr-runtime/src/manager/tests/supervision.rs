@@ -14,7 +14,7 @@ use k8s_openapi::api::core::v1::Secret;
 
 use super::*;
 use crate::logging::tests::logged;
-use crate::manager::lead::AFTER_FAILURE;
+use crate::manager::lifecycle::AFTER_FAILURE;
 use crate::running::tests::{Death, doom};
 
 /// How long the manager may take on a busy machine. It should be two seconds.
@@ -61,7 +61,7 @@ const SPAWNS: [(&str, usize, &str); 12] = [
         "the servers are in the list; the client of a connection sees its end",
     ),
     ("manager.rs", 2, "in the list"),
-    ("manager/lead.rs", 3, "in the list"),
+    ("manager/lifecycle.rs", 3, "in the list"),
     ("watch.rs", 1, "in the list"),
     (
         "controller/run.rs",

@@ -120,15 +120,11 @@ async fn answer(
         let reason = format!("the review did not arrive within {patience:?}");
         (StatusCode::REQUEST_TIMEOUT, reason)
     })??;
-    for source in webhooks.reads.get(&path).into_iter().flatten() {
-        let watched = source.watched();
-        let listed = timeout_at(deadline, watched.listed()).await;
-        listed.map_err(|_| {
-            let resource = &watched.resource;
-            let reason = format!("the cache of {resource} was not listed within {patience:?}");
-            (StatusCode::GATEWAY_TIMEOUT, reason)
-        })?;
-    }
+    let listed = webhooks.listed(&path, deadline).await;
+    listed.map_err(|resource| {
+        let reason = format!("the cache of {resource} was not listed within {patience:?}");
+        (StatusCode::GATEWAY_TIMEOUT, reason)
+    })?;
     let answered = timeout_at(deadline, webhook.answer(&review)).await;
     // Not a denial: the `failurePolicy` decides what the API server does without an answer.
     let answered = answered.map_err(|_| {

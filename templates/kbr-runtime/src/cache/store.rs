@@ -26,7 +26,7 @@ pub(crate) type Named = (Arc<Key>, Arc<Entry>);
 
 /// The objects of one cache.
 #[derive(Default)]
-pub(crate) struct State {
+pub(crate) struct Store {
     objects: HashMap<Arc<Key>, Slot>,
     /// The writes that the watch has not passed, by the version that it must reach.
     by_version: BTreeSet<(u64, Arc<Key>)>,
@@ -117,7 +117,7 @@ impl Change {
     }
 }
 
-impl State {
+impl Store {
     /// How many objects that the watch has shown cannot be read.
     pub(crate) fn unreadable(&self) -> usize {
         self.unreadable

@@ -32,7 +32,7 @@ const LAST_REQUEST: f64 = 0.03;
 pub(super) const AFTER_FAILURE: Duration = Duration::from_millis(750);
 
 /// Runs the controllers while this process leads.
-pub(super) struct Lead {
+pub(super) struct Lifecycle {
     /// Without an election, this process leads.
     pub(super) election: Option<Election>,
     pub(super) server: ApiServer,
@@ -45,7 +45,7 @@ pub(super) struct Lead {
     pub(super) filled: Vec<Arc<dyn Source>>,
 }
 
-impl Lead {
+impl Lifecycle {
     /// Runs `controllers` and `tasks`, at once or once this process leads, until the stop or until a controller or one
     /// of the `others` ends. Also returns the election that may be left: nothing that needs the Lease runs any more.
     pub(super) async fn run(
