@@ -28,7 +28,7 @@ fn names(scrape: &str) -> Vec<&str> {
 
 /// The series of controller-runtime 0.24 for an operator with one controller and without webhooks, except
 /// Go's own metrics, and those of the watch. The controller is named `task`.
-const NAMES: [&str; 38] = [
+const NAMES: [&str; 39] = [
     r#"certwatcher_read_certificate_errors_total"#,
     r#"certwatcher_read_certificate_total"#,
     r#"controller_runtime_active_workers{controller="task"}"#,
