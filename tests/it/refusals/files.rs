@@ -118,8 +118,9 @@ error: `.clippy.toml` already exists with different content
        `third_party/kbr-runtime/src/backoff.rs` already exists with different content
        `third_party/kbr-runtime/src/cache.rs` already exists with different content
        `third_party/kbr-runtime/src/cache/entry.rs` already exists with different content
+       `third_party/kbr-runtime/src/cache/guard.rs` already exists with different content
        `third_party/kbr-runtime/src/cache/shared.rs` already exists with different content
-       `third_party/kbr-runtime/src/cache/state.rs` already exists with different content
+       `third_party/kbr-runtime/src/cache/store.rs` already exists with different content
        `third_party/kbr-runtime/src/certificate.rs` already exists with different content
        `third_party/kbr-runtime/src/certificate/validity.rs` already exists with different content
        `third_party/kbr-runtime/src/chain.rs` already exists with different content
@@ -181,7 +182,7 @@ error: `.clippy.toml` already exists with different content
        `third_party/kbr-runtime/src/manager.rs` already exists with different content
        `third_party/kbr-runtime/src/manager/add_task.txt` already exists with different content
        `third_party/kbr-runtime/src/manager/faults.rs` already exists with different content
-       `third_party/kbr-runtime/src/manager/lead.rs` already exists with different content
+       `third_party/kbr-runtime/src/manager/lifecycle.rs` already exists with different content
        `third_party/kbr-runtime/src/manager/plan.rs` already exists with different content
        `third_party/kbr-runtime/src/metrics.rs` already exists with different content
        `third_party/kbr-runtime/src/metrics/controllers.rs` already exists with different content
