@@ -34,6 +34,7 @@ fn is_formatted_linted_documented_and_tested(name: &str, features: &[&str], test
         lint("--all-targets --all-features"),
     ];
     lines.extend(drawn.map(|(_, features)| lint(features)));
+    lines.push("check --locked --no-default-features".to_owned());
     lines.push(tested.to_owned());
     for line in lines {
         let is_done = cargo(&in_place(name), &line);
