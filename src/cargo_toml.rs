@@ -9,7 +9,9 @@ use std::collections::BTreeSet;
 use std::fmt;
 use std::str::FromStr;
 
+use miette::Diagnostic;
 use semver::{Op, VersionReq};
+use thiserror::Error;
 use toml_edit::{
     Array, ArrayOfTables, DocumentMut, Item, KeyMut, Table, TableLike, TomlError, Value,
 };
@@ -31,6 +33,16 @@ impl FromStr for Manifest {
     }
 }
 
+/// A manifest that is not TOML.
+#[derive(Debug, Error, Diagnostic)]
+#[error("`{path}:{line}` is not TOML: {reason}")]
+#[diagnostic(code("toml-invalid"), help("correct the line"))]
+pub struct ManifestError {
+    path: String,
+    line: usize,
+    reason: String,
+}
+
 impl fmt::Display for Manifest {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.0.fmt(f)
@@ -38,6 +50,18 @@ impl fmt::Display for Manifest {
 }
 
 impl Manifest {
+    /// Reads the file at `path`, which has this text.
+    pub fn read(path: &str, text: &str) -> Result<Self, ManifestError> {
+        text.parse().map_err(|error: TomlError| {
+            let start = error.span().map_or(0, |span| span.start);
+            ManifestError {
+                path: path.to_owned(),
+                line: text.bytes().take(start).filter(|it| *it == b'\n').count() + 1,
+                reason: error.message().replace('\n', ", "),
+            }
+        })
+    }
+
     /// The version of the package, also if it is that of the workspace.
     pub fn version(&self) -> Option<String> {
         let own = self.0.get("package")?.get("version")?;

@@ -60,8 +60,10 @@ impl Existing {
 /// The version of the operator.
 pub fn of_manifest(tree: &Tree) -> Result<BundleVersion, BundleError> {
     let manifest = tree.text(layout::MANIFEST);
-    let manifest: Option<Manifest> = manifest.and_then(|text| text.parse().ok());
-    let version = manifest.and_then(|manifest| manifest.version());
+    let manifest = manifest.map(|text| Manifest::read(layout::MANIFEST, text));
+    let version = manifest
+        .transpose()?
+        .and_then(|manifest| manifest.version());
     let version = version.as_deref().unwrap_or(FIRST);
     let version = version.parse::<BundleVersion>();
     version.map_err(|source| BundleError::Version {
