@@ -1,10 +1,15 @@
 //! The changes that a command wants, and those that most commands have in common.
 
+use serde_json::Value;
+
+use crate::layout;
+use crate::manifests::json::list_of;
 use crate::marker::ScaffoldMarker;
 use crate::plan::{Change, is_generated};
 use crate::project::Project;
 use crate::scaffold::{self, Part};
 use crate::tree::Tree;
+use crate::yaml;
 
 /// The changes that a command wants, before they are compared with the files.
 #[derive(Debug, PartialEq, Eq)]
@@ -33,11 +38,11 @@ impl Desired {
     }
 }
 
-/// The `resources` of a kustomization; empty if it cannot be read.
-pub fn resources_of(kustomization: &str) -> Vec<serde_yaml::Value> {
-    let parsed: serde_yaml::Value = serde_yaml::from_str(kustomization).unwrap_or_default();
-    let items = parsed.get("resources").and_then(|list| list.as_sequence());
-    items.cloned().unwrap_or_default()
+/// The `resources` of a kustomization of the project, which was read before the command began.
+pub fn resources_of(kustomization: &str) -> Vec<Value> {
+    let read = yaml::read(layout::CONFIG, kustomization).unwrap_or_default();
+    let lists = read.iter().map(|it| list_of(it, "resources"));
+    lists.flatten().cloned().collect()
 }
 
 /// Creates a file that belongs to the user.

@@ -21,7 +21,8 @@ use crate::commands::reference;
 use crate::commands::storage;
 use crate::commands::types::Types;
 use crate::layout;
-use crate::manifests::{self, MarkerError, Watched, code_marker, rbac, webhook};
+use crate::manifests::code_marker::{self, Location};
+use crate::manifests::{self, MarkerError, Watched, rbac, webhook};
 use crate::plan::{Change, is_generated};
 use crate::project::{Certificates, Project, Resource};
 use crate::tree::Tree;
@@ -46,7 +47,10 @@ pub fn from_markers(project: &Project, tree: &Tree) -> Result<FromMarkers> {
         markers.extend(found);
         errors.extend(wrong);
     }
-    errors.extend(sources.outside(&markers));
+    let (outside, unread) = (sources.outside(&markers), unread_modules(tree));
+    // Without them, nobody knows what is outside.
+    let is_known = outside.is_empty() || unread.is_empty();
+    errors.extend(if is_known { outside } else { unread });
     let compiled: Vec<&str> = sources.compiled().collect();
     let namespace = project.project_name.namespace();
     let mut or_errors = |documents: std::result::Result<_, Vec<MarkerError>>| {
@@ -92,6 +96,25 @@ fn unread_sources(tree: &Tree) -> impl Iterator<Item = String> {
     unread.map(|(path, why)| format!("`{path}` {why}: markers in it are not read"))
 }
 
+/// The errors for modules that were not read.
+fn unread_modules(tree: &Tree) -> Vec<MarkerError> {
+    let entries = tree.entries();
+    let modules = entries.filter(|(path, _)| is_among_sources(path) && path.ends_with(".rs"));
+    let unread = modules.filter_map(|(path, entry)| {
+        let location = Location {
+            path: path.to_owned(),
+            line: 1,
+            column: 1,
+        };
+        let message = format!(
+            "the module {}, and kbr reads only text files",
+            entry.text().err()?
+        );
+        Some(location.error(message, "put its text there"))
+    });
+    unread.collect()
+}
+
 /// The manifests, and PROJECT if a scope has changed; from the compiled types, if there are any.
 pub fn plan(
     project: &Project,
@@ -106,7 +129,7 @@ pub fn plan(
     let (mut files, of_types) =
         types::from_types(project, types, &made.webhooks, args.max_desc_len, tree);
     let before = scoped.as_ref().unwrap_or(project);
-    let remembered = storage::remembered(before, tree);
+    let remembered = storage::remembered(before, tree)?;
     let (migrations, to_migrate) = storage::migrations(&remembered, tree);
     let project = (remembered != *before).then_some(remembered).or(scoped);
     let of_roles = grants::lost(tree, &made.roles);

@@ -32,6 +32,18 @@ pub struct YamlError {
     pub problem: Problem,
 }
 
+impl YamlError {
+    /// The error for a file that was not read.
+    pub fn unread(path: &str, why: &'static str) -> Self {
+        Self {
+            path: path.to_owned(),
+            line: 1,
+            column: 1,
+            problem: Problem::Unread(why),
+        }
+    }
+}
+
 /// The documents of a stream, except those with nothing but comments. The stream may begin with a byte order mark.
 pub fn documents(stream: &str) -> Vec<Document<'_>> {
     let mut documents = Vec::new();

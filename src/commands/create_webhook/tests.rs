@@ -286,7 +286,8 @@ fn a_version_is_retired_with_commands_alone() {
     }
 
     // What `kbr manifests` does, without types.
-    let remembered = crate::commands::storage::remembered(&bench.project(), &bench.tree());
+    let remembered =
+        crate::commands::storage::remembered(&bench.project(), &bench.tree()).expect("YAML");
     let list = "    storedVersions:\n    - v1\n    - v1alpha1\n";
     assert!(
         remembered.render().contains(list),

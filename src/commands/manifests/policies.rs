@@ -10,6 +10,7 @@ use crate::manifests::json::{list_of, text_of};
 use crate::manifests::policy::{self, KnownKind};
 use crate::project::Project;
 use crate::tree::Tree;
+use crate::yaml::{self, YamlError};
 
 use super::error::ManifestsError;
 
@@ -22,7 +23,7 @@ pub fn check(project: &Project, types: &Types, tree: &Tree) -> Result<Vec<String
     if files.is_empty() {
         return Ok(Vec::new());
     }
-    let wrong = policy::check(&files, kinds(project, types, tree));
+    let wrong = policy::check(&files, kinds(project, types, tree)?);
     if !wrong.is_empty() {
         return Err(ManifestsError::Policies(wrong).into());
     }
@@ -48,7 +49,7 @@ pub fn check(project: &Project, types: &Types, tree: &Tree) -> Result<Vec<String
 }
 
 /// The kinds of the project, those of other operators that it has a CRD of, and Kubernetes' own that have policies.
-fn kinds(project: &Project, types: &Types, tree: &Tree) -> Vec<KnownKind> {
+fn kinds(project: &Project, types: &Types, tree: &Tree) -> Result<Vec<KnownKind>, YamlError> {
     let mut kinds: Vec<KnownKind> = types
         .crds
         .iter()
@@ -56,9 +57,9 @@ fn kinds(project: &Project, types: &Types, tree: &Tree) -> Vec<KnownKind> {
         .collect();
     for resource in &project.resources {
         if resource.external().is_some() {
-            let text = tree.text(&Place::of(project, resource).external_crd());
-            let crd: Value = serde_yaml::from_str(text.unwrap_or_default()).unwrap_or_default();
-            kinds.extend(of_crd(&crd));
+            let path = Place::of(project, resource).external_crd();
+            let crds = yaml::read(&path, tree.text(&path).unwrap_or_default())?;
+            kinds.extend(crds.iter().flat_map(of_crd));
         }
         if let Some(core) = resource.core_type() {
             let path = format!("{}::{}", core.module, core.kind);
@@ -76,7 +77,7 @@ fn kinds(project: &Project, types: &Types, tree: &Tree) -> Vec<KnownKind> {
             );
         }
     }
-    kinds
+    Ok(kinds)
 }
 
 /// The versions of the kind that a CRD defines.

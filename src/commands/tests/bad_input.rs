@@ -1,8 +1,12 @@
 //! Files that are broken, or as another system writes them.
 
-use super::Bench;
+use std::collections::{BTreeMap, BTreeSet};
+
 use super::laws::add_crds;
+use super::{Bench, planned};
+use crate::cli::{Cli, Known};
 use crate::layout;
+use crate::tree::Tree;
 
 fn project() -> Bench {
     Bench::small("")
@@ -20,23 +24,168 @@ const COMMANDS: [&str; 6] = [
     "manifests",
 ];
 
+const BROKEN: &str = "a: 1\nb: [\n";
+
+/// Asserts that the command names the file with the line that is broken.
+#[track_caller]
+fn names(bench: &Bench, line: &str, path: &str) {
+    let error = bench.plan(line).expect_err(path).to_string();
+    assert!(error.contains(&format!("`{path}:")), "{line}: {error}");
+}
+
 #[test]
-fn a_broken_file_is_refused_by_every_command() {
-    for path in [
-        "config/default/kustomization.yaml",
-        "config/crd/kustomization.yaml",
-        "config/crd/bases/crew.example.com_captains.yaml",
-        "tests/stored/crew_v1_captain.yaml",
-        "tests/external/cert-manager.io_issuers.yaml",
-    ] {
+fn a_broken_kustomization_is_refused_by_every_command() {
+    for path in [layout::DEFAULT_KUSTOMIZATION, layout::CRD_KUSTOMIZATION] {
         let mut bench = project();
-        let broken = "a: 1\nb: [\n".to_owned();
-        bench.files.insert(path.to_owned(), broken);
+        bench.files.insert(path.to_owned(), BROKEN.to_owned());
         for line in COMMANDS {
-            let error = bench.plan(line).expect_err(path).to_string();
-            assert!(error.contains(&format!("`{path}:")), "{line}: {error}");
+            names(&bench, line, path);
         }
     }
+}
+
+#[test]
+fn a_manifest_that_is_no_toml_is_named_by_what_reads_its_version() {
+    let mut bench = project();
+    bench.edit("Cargo.toml", "[package\n");
+    let line = bench.text("Cargo.toml").lines().count();
+    for command in ["chart", "bundle"] {
+        let error = bench.plan(command).expect_err(command).to_string();
+        let place = format!("`Cargo.toml:{line}` is not TOML: ");
+        assert!(error.starts_with(&place), "{error}");
+    }
+}
+
+/// CRDs may be large: the other commands do not parse them.
+#[test]
+fn a_broken_file_is_refused_by_the_commands_that_need_it() {
+    let external = "--group cert-manager.io --version v1 --kind ClusterIssuer";
+    let mut bench = project();
+    let given = crate::commands::external::tests::CRDS;
+    bench
+        .files
+        .insert("given.yaml".to_owned(), given.to_owned());
+    let bench = bench
+        .after("create api --group crew --version v1 --kind Ship")
+        .after(&format!(
+            "create policy {external} --external-api-crd given.yaml --validating"
+        ));
+    let delete_api = "delete api --group crew --version v1 --kind Ship";
+    let [create, delete_webhook, edit, rename, update, manifests] = COMMANDS;
+    for (path, needing, others) in [
+        (
+            "config/crd/bases/crew.example.com_captains.yaml",
+            &[delete_webhook, rename, manifests][..],
+            &[create, edit, update, delete_api][..],
+        ),
+        (
+            "tests/stored/mine.yaml",
+            &[delete_api],
+            &[create, delete_webhook, edit, rename, update, manifests],
+        ),
+        (
+            "tests/external/cert-manager.io_clusterissuers.yaml",
+            &[manifests],
+            &[create, delete_webhook, edit, rename, update, delete_api],
+        ),
+    ] {
+        let mut broken = bench.clone();
+        broken.files.insert(path.to_owned(), BROKEN.to_owned());
+        for line in needing {
+            names(&broken, line, path);
+        }
+        for line in others {
+            broken
+                .plan(line)
+                .unwrap_or_else(|error| panic!("{line}: {error}"));
+        }
+    }
+}
+
+/// Whatever is where a text file was: a command that needs the file names it, and the others leave it as it is.
+#[cfg(unix)]
+#[test]
+fn what_is_no_text_file_is_named_or_left_alone() {
+    let sample = "config/samples/crew_v1_captain.yaml";
+    let crd = "config/crd/bases/crew.example.com_captains.yaml";
+    let mut bench = project();
+    add_crds(&mut bench);
+    let more = ["chart", "bundle --version 1.0.0", "docs"];
+    let delete_controller = "delete controller --group crew --version v1 --kind Captain";
+    let mut found = BTreeMap::<&str, BTreeSet<Vec<&str>>>::new();
+    for path in [
+        layout::CRD_KUSTOMIZATION,
+        layout::SAMPLES_KUSTOMIZATION,
+        layout::LIB,
+        sample,
+        crd,
+    ] {
+        for what in [
+            "a folder",
+            "a symbolic link",
+            "larger than 8 MiB",
+            "not UTF-8",
+        ] {
+            let tree = tree_with(&bench, path, what);
+            let mut refused = Vec::new();
+            for line in COMMANDS.into_iter().chain(more).chain([delete_controller]) {
+                let words = ["kbr"].into_iter().chain(line.split(' '));
+                let words: Vec<_> = words.map(std::ffi::OsString::from).collect();
+                let cli = Cli::of(&words, &Known::default()).expect(line);
+                match planned(cli, &tree).expect("a plan") {
+                    Ok(plan) => {
+                        let mut changed = plan.changing().map(|step| &step.path);
+                        assert!(changed.all(|it| it != path), "{line} changes `{path}`");
+                    }
+                    Err(error) => {
+                        let error = error.to_string();
+                        assert!(error.contains(path), "{line}: {error}");
+                        refused.push(line);
+                    }
+                }
+            }
+            found.entry(path).or_default().insert(refused);
+        }
+    }
+    let [create, delete_webhook, _, rename, _, manifests] = COMMANDS;
+    let [chart, bundle, docs] = more;
+    let expected = [
+        (layout::CRD_KUSTOMIZATION, vec![create]),
+        (
+            layout::SAMPLES_KUSTOMIZATION,
+            vec![create, chart, bundle, docs],
+        ),
+        (
+            layout::LIB,
+            vec![create, delete_webhook, manifests, delete_controller],
+        ),
+        (sample, vec![chart, bundle, docs]),
+        (crd, vec![delete_webhook, rename, manifests, chart]),
+    ];
+    let expected = expected.map(|(path, needing)| (path, BTreeSet::from([needing])));
+    assert_eq!(found, BTreeMap::from(expected));
+}
+
+/// The project, loaded from a disk where something else is at that path.
+#[cfg(unix)]
+fn tree_with(bench: &Bench, path: &str, what: &str) -> Tree {
+    use std::fs;
+    let root = tempfile::tempdir().expect("a folder");
+    for (path, text) in &bench.files {
+        let file = root.path().join(path);
+        fs::create_dir_all(file.parent().expect("a folder")).expect("a folder");
+        fs::write(file, text).expect("a file");
+    }
+    let file = root.path().join(path);
+    fs::remove_file(&file).expect("the file");
+    match what {
+        "a folder" => fs::create_dir(&file),
+        "a symbolic link" => std::os::unix::fs::symlink("elsewhere", &file),
+        "not UTF-8" => fs::write(&file, b"\xff"),
+        _ => fs::write(&file, vec![b' '; 9 << 20]),
+    }
+    .expect("something else");
+    Tree::load(root.path()).expect("a tree")
 }
 
 #[test]
