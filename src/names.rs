@@ -226,16 +226,29 @@ impl Kind {
         if known.iter().any(|kind| kind == text) {
             return text.parse();
         }
-        let simple = |text: &str| text.to_lowercase().replace(['-', '_', '.', ' '], "");
-        let typed = simple(text);
-        let is_meant = |kind: &&String| {
-            let kind = simple(kind);
-            kind == typed || pluralize(&kind) == typed
-        };
         let new = checked(text.to_owned(), rules::new_kind, near::kind).map(Self);
-        new.map_err(|refused| match known.iter().find(is_meant) {
+        new.map_err(|refused| match Self::meant(text, known) {
             Some(kind) => refused.or_meant(kind, true),
             None => refused,
+        })
+    }
+
+    /// Parses the kind of a type that is created: one that follows no convention is refused only if Kubernetes or Rust has
+    /// no such name, or if it means a kind that is known.
+    pub fn created(text: &str, known: &[String]) -> Result<Self, NameError> {
+        match Self::typed(text, known) {
+            Err(refused) if Self::meant(text, known).is_none() => text.parse().map_err(|_| refused),
+            typed => typed,
+        }
+    }
+
+    /// The known kind that a word means: in another case, with other separators, or in the plural.
+    fn meant<'a>(text: &str, known: &'a [String]) -> Option<&'a String> {
+        let simple = |text: &str| text.to_lowercase().replace(['-', '_', '.', ' '], "");
+        let typed = simple(text);
+        known.iter().find(|kind| {
+            let kind = simple(kind);
+            kind == typed || pluralize(&kind) == typed
         })
     }
 
@@ -262,6 +275,16 @@ impl Version {
             return text.parse();
         }
         checked(text.to_owned(), rules::new_version, near::version).map(Self)
+    }
+
+    /// Parses the version of a type that is created: whatever Kubernetes accepts.
+    pub fn created(text: &str, known: &[String]) -> Result<Self, NameError> {
+        text.parse().or_else(|_| Self::typed(text, known))
+    }
+
+    /// Whether it has the form of the Kubernetes API conventions.
+    pub fn is_conventional(&self) -> bool {
+        rules::new_version(&self.0).is_ok()
     }
 
     /// Name of its Rust module.
@@ -380,7 +403,15 @@ mod tests {
             let is_new = kind == type_name;
             assert_eq!(Kind::typed(kind, &[]).is_ok(), is_new, "{kind}");
             assert!(Kind::typed(kind, &[kind.to_owned()]).is_ok(), "{kind}");
+            assert!(Kind::created(kind, &[]).is_ok(), "{kind}");
         }
+        let known = ["Captain".to_owned()];
+        for kind in ["captain", "captains", "CAPTAIN"] {
+            let refused = Kind::created(kind, &known).map(|kind| kind.to_string());
+            let is_new = kind == "CAPTAIN";
+            assert_eq!(refused.is_ok(), is_new, "{kind}");
+        }
+        assert!(Kind::created("cron-job", &[]).is_err());
         each::<Kind>(
             &["", "Cron-Job", "Cron_Job", "2Foo", "Föö", "Foo Bar", "box"],
             false,

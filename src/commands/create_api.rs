@@ -13,7 +13,7 @@ use crate::commands::clashes::{
 use crate::commands::desired::{Desired, added};
 use crate::commands::error::Result;
 use crate::commands::external::error::ExternalError;
-use crate::commands::target::{Target, kubernetes_own, plural};
+use crate::commands::target::{Target, kubernetes_own, named, plural};
 use crate::project::{Api, CoreType, Gvk, Image, Origin, Policies, Project, Resource};
 use crate::scaffold;
 use error::ApiError;
@@ -46,6 +46,8 @@ pub fn plan(
             api.image = Some(image);
         }
     }
+    let mut warnings = target.warnings;
+    warnings.extend(unconventional(&project, &resource));
     let before = scaffold::of(&project);
     project.upsert(resource.clone());
     let mut rewritten = Vec::new();
@@ -61,7 +63,32 @@ pub fn plan(
         changes.push(scaffold::crdgen(&project));
     }
     changes.extend(target.changes);
-    Ok(Desired::of(project, changes, target.warnings))
+    Ok(Desired::of(project, changes, warnings))
+}
+
+/// Warnings about new names that Kubernetes accepts and its conventions do not have.
+fn unconventional(project: &Project, new: &Resource) -> Vec<String> {
+    let (kind, version, mut known) = (&new.kind, &new.version, project.versions_of(new));
+    let mut warnings = Vec::new();
+    if !new.is_own() || project.apis().any(|api| api.gvk() == new.gvk()) {
+        return warnings;
+    }
+    let type_name = kind.type_name();
+    if type_name != kind.as_str() && known.next().is_none() {
+        warnings.push(format!(
+            "the kind `{kind}` is not in upper camel case; its type in Rust is `{type_name}`"
+        ));
+    }
+    if !version.is_conventional() {
+        warnings.push(format!(
+            "the version `{version}` does not have a form such as `v1` or `v1beta2`: Kubernetes sorts it after those that \
+             have; its module in Rust is `{}`",
+            version.module()
+        ));
+    }
+    let undo = format!("; `kbr delete api {}` undoes this", named(new));
+    warnings.iter_mut().for_each(|it| it.push_str(&undo));
+    warnings
 }
 
 /// Whether another version of the kind has a controller, which serves all versions.

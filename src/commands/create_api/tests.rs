@@ -36,6 +36,38 @@ fn the_first_type_adds_its_version_and_what_all_types_share() {
 }
 
 #[test]
+fn a_type_may_have_every_name_that_kubernetes_and_rust_accept() {
+    let of = |version: &str| format!("create api --kind postgresql --version {version}");
+    let warnings = |bench: &Bench, line: &str| bench.desired(line).expect("no refusal").warnings;
+    let undo = "; `kbr delete api --version match --kind postgresql` undoes this";
+    let expected = [
+        "the kind `postgresql` is not in upper camel case; its type in Rust is `Postgresql`",
+        "the version `match` does not have a form such as `v1` or `v1beta2`: Kubernetes sorts it after those that have; \
+         its module in Rust is `match_`",
+    ];
+    let bench = Bench::new();
+    let line = of("match");
+    assert_eq!(
+        warnings(&bench, &line),
+        expected.map(|warning| format!("{warning}{undo}"))
+    );
+    let bench = bench.after(&line);
+    let types = bench.text("api/src/match_/postgresql_types.rs");
+    for part in [
+        "version = \"match\"",
+        "kind = \"postgresql\"",
+        "root = \"Postgresql\"",
+        "pub struct PostgresqlSpec",
+    ] {
+        assert!(types.contains(part), "{part} in {types}");
+    }
+    let next = of("v1") + " --controller=false";
+    assert_eq!(warnings(&bench, &next), [""; 0]);
+    let deleted = bench.after("delete api --version match --kind postgresql");
+    assert_eq!(deleted.project(), Bench::new().project());
+}
+
+#[test]
 fn a_controller_adds_two_files_and_the_lines_that_refer_to_it() {
     let bench = Bench::new().after("create api --kind Foo --controller=false");
     assert_eq!(
