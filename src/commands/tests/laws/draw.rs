@@ -118,7 +118,13 @@ fn drawn_edit(random: &mut Random, world: &World, number: usize) -> Option<Edit>
         true => &paths,
         false => &of_kinds,
     };
-    let path = (*from.get(random.below(from.len()))?).clone();
+    let path = from.get(random.below(from.len()))?;
+    edit_of(random, world, path, token)
+}
+
+/// An edit of that file.
+pub fn edit_of(random: &mut Random, world: &World, path: &str, token: String) -> Option<Edit> {
+    let path = path.to_owned();
     let text = &world.real.files[&path];
     let lines: Vec<&str> = text.lines().collect();
     if let Some(marker) = lines
@@ -229,7 +235,7 @@ fn verb(random: &mut Random, project: &Project) -> String {
 }
 
 /// A command line that gives something another name, or another place.
-fn renamed(random: &mut Random, it: &Resource) -> String {
+pub fn renamed(random: &mut Random, it: &Resource) -> String {
     let group = it.group.as_ref();
     let group = group.map_or_else(String::new, |group| format!("--group {group} "));
     match random.below(6) {
