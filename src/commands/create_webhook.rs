@@ -76,7 +76,7 @@ pub fn plan(
     let mut changes = added(&project, &scaffold::of(&existing), &rewritten, args.force);
     let mut conflicts = Vec::new();
     if let Some(old) = old_hub {
-        let files = hub::HubChanges::of(&existing, &mut project, [old, &after], tree)?;
+        let files = hub::HubChanges::of(&existing, &mut project, old, &after, tree)?;
         changes.retain(|change| files.needs(change));
         changes.extend(files.changes);
         warnings.extend(files.warnings);

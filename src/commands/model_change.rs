@@ -259,7 +259,7 @@ impl NewNames<'_> {
         let code = bases.iter().filter(|(path, _)| is_code(path));
         rendered.extend(code.map(|(path, text)| (*path, text.as_str())));
         let moved = module_moves::moved(before, after, &rendered)?;
-        let mut carrier = Carrier::new(before, [known, lines], tree);
+        let mut carrier = Carrier::new(before, known, lines, tree);
         for (path, base) in &bases {
             let Some((to, text)) = files.get_mut(*path) else {
                 continue;
@@ -270,7 +270,7 @@ impl NewNames<'_> {
                 true => &self.words.in_code(base, self.types.contains(*path)),
                 false => base,
             };
-            *text = carrier.renamed([path, to], &renderings[*path].1, [base, text]);
+            *text = carrier.renamed(path, to, &renderings[*path].1, base, text);
         }
         carrier.end()
     }

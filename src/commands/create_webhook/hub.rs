@@ -123,27 +123,28 @@ impl HubChanges {
     pub fn of(
         before: &Project,
         after: &mut Project,
-        [old_hub, new_hub]: [&Resource; 2],
+        old_hub: &Resource,
+        new_hub: &Resource,
         tree: &Tree,
     ) -> Result<Self> {
-        let all = files(before, after, [old_hub, new_hub]);
+        let all = files(before, after, old_hub, new_hub);
         let paths = all.iter().flat_map(|it| [&it.old.path, &it.new.path]);
         let mut files = Self {
             changes: Vec::new(),
             warnings: kept(after, old_hub, new_hub),
             conflicts: Vec::new(),
             moved: paths.cloned().collect(),
-            removed: removed_sample([before, after], [old_hub, new_hub], tree),
+            removed: Vec::from_iter(removed_sample(before, after, old_hub, new_hub, tree)),
         };
         let words = words(before, after, old_hub, new_hub);
         let below = RenameMap {
             version_module: words.version.clone(),
-            ..self::words(before, after, old_hub, new_hub)
+            ..words.clone()
         };
         let rendered = scaffold::rendered(before);
-        let mut carrier = Carrier::new(before, [&rendered, &rendered], tree);
+        let mut carrier = Carrier::new(before, &rendered, &rendered, tree);
         for it in &all {
-            let [from, to] = [&it.old.path, &it.new.path];
+            let (from, to) = (&it.old.path, &it.new.path);
             let Some(was) = tree.text(from) else {
                 files.removed.extend(module_of(to));
                 let recorded = after.files.remove(from);
@@ -161,11 +162,11 @@ impl HubChanges {
                         old: old.clone(),
                         new: exchanged(&normalized(was), old, new),
                     };
-                    carrier.renamed([from, to], &it, [&normalized(was), was])
+                    carrier.renamed(from, to, &it, &normalized(was), was)
                 }
                 (Some(texts), _) => {
-                    let [base, ours] = [texts.old.as_str(), was].map(respelled);
-                    carrier.renamed([from, to], texts, [&base, &ours])
+                    let (base, ours) = (respelled(&texts.old), respelled(was));
+                    carrier.renamed(from, to, texts, &base, &ours)
                 }
                 (None, _) => respelled(was),
             };
@@ -210,19 +211,20 @@ fn module_of(path: &str) -> Option<String> {
 
 /// The sample of the new hub, if the owner removed that of the old one from the objects with which the operator is tried.
 fn removed_sample(
-    [before, after]: [&Project; 2],
-    [old, new]: [&Resource; 2],
+    before: &Project,
+    after: &Project,
+    old: &Resource,
+    new: &Resource,
     tree: &Tree,
-) -> Vec<String> {
+) -> Option<String> {
     let text = tree.text(layout::CRASH_TEST).unwrap_or_default();
     let is_removed =
         !old.controllers.is_empty() && !text.contains(&Place::of(before, old).sample());
-    let sample = is_removed.then(|| Place::of(after, new).sample());
-    sample.into_iter().collect()
+    is_removed.then(|| Place::of(after, new).sample())
 }
 
 /// Every file that changes with the hub.
-fn files(before: &Project, after: &Project, [old, new]: [&Resource; 2]) -> Vec<HubFile> {
+fn files(before: &Project, after: &Project, old: &Resource, new: &Resource) -> Vec<HubFile> {
     let mut files = Vec::new();
     let mut add = |how, old: Vec<Part>, new: Vec<Part>| {
         let pairs = old.into_iter().zip(new);

@@ -49,7 +49,7 @@ pub fn plan(project: &Project, args: &EditArgs, tree: &Tree) -> Result<Desired> 
         changes.extend(generated(layout::CERTIFICATES_ROLE, tree));
     }
     let known = scaffold::rendered(project);
-    let mut carrier = Carrier::new(project, [&known, &known], tree);
+    let mut carrier = Carrier::new(project, &known, &known, tree);
     changes.extend(carrier.both(&after, &BTreeSet::new()));
     let mut warnings = unneeded.warnings(false);
     if after.namespaced != project.namespaced {
