@@ -33,23 +33,25 @@ impl NameError {
         reason: impl Into<String>,
         remedy: impl Into<String>,
     ) -> Result<(), Self> {
-        match is_valid {
-            true => Ok(()),
-            false => Err(Self {
+        if is_valid {
+            Ok(())
+        } else {
+            Err(Self {
                 reason: reason.into(),
                 remedy: remedy.into(),
-            }),
+            })
         }
     }
 
     /// Says to type the name that was probably meant, if there is one that the rule accepts.
     fn or_meant(self, meant: &str, is_accepted: bool) -> Self {
-        match is_accepted {
-            true => Self {
+        if is_accepted {
+            Self {
                 remedy: format!("type `{meant}`"),
                 ..self
-            },
-            false => self,
+            }
+        } else {
+            self
         }
     }
 }

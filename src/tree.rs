@@ -291,9 +291,10 @@ pub fn given(root: &Path, path: &str) -> Result<Given, IoError> {
         is_folder: found.is_dir(),
         files: Vec::new(),
     };
-    match given.is_folder {
-        true => objects_below(&place, path.trim_end_matches('/'), &mut given.files)?,
-        false => given.files.push((path.to_owned(), read_text(&place)?)),
+    if given.is_folder {
+        objects_below(&place, path.trim_end_matches('/'), &mut given.files)?
+    } else {
+        given.files.push((path.to_owned(), read_text(&place)?))
     }
     Ok(given)
 }

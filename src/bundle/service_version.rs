@@ -153,9 +153,10 @@ pub fn write(mut base: Value, parts: Parts, project: &str) -> String {
         json!({ "strategy": "deployment", "spec": install }),
     );
     spec.insert("installModes".to_owned(), parts.modes.into());
-    match parts.webhooks.is_empty() {
-        true => drop(spec.shift_remove("webhookdefinitions")),
-        false => drop(spec.insert("webhookdefinitions".to_owned(), parts.webhooks.into())),
+    if parts.webhooks.is_empty() {
+        drop(spec.shift_remove("webhookdefinitions"))
+    } else {
+        drop(spec.insert("webhookdefinitions".to_owned(), parts.webhooks.into()))
     }
     let definitions = map(&mut base["spec"], "customresourcedefinitions");
     let edited = definitions.shift_remove("owned").unwrap_or_default();

@@ -134,9 +134,10 @@ fn resource(
         }
         found => own(project, args, parts, found.filter(Resource::is_own))?,
     };
-    match parts.controller {
-        true => with_controller(project, resource, args),
-        false => Ok(resource),
+    if parts.controller {
+        with_controller(project, resource, args)
+    } else {
+        Ok(resource)
     }
 }
 

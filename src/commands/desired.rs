@@ -90,8 +90,9 @@ pub fn is_removed(path: &str, changes: &[Change]) -> bool {
 /// The change that removes a file that `kbr manifests` generated and would not generate again.
 pub fn generated(path: &str, tree: &Tree) -> Option<Change> {
     let path = path.to_owned();
-    Some(match is_generated(tree.text(&path)?) {
-        true => Change::Remove { path },
-        false => Change::Leave { path },
+    Some(if is_generated(tree.text(&path)?) {
+        Change::Remove { path }
+    } else {
+        Change::Leave { path }
     })
 }

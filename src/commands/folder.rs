@@ -143,9 +143,10 @@ pub fn seen_from(root: &Path, folder: &Path) -> String {
         let up = from.components().skip(shared).map(|_| Component::ParentDir);
         Some(up.chain(to.components().skip(shared)).collect())
     };
-    let relative = match folder.is_absolute() {
-        true => None,
-        false => relative(),
+    let relative = if folder.is_absolute() {
+        None
+    } else {
+        relative()
     };
     shell_word(&relative.unwrap_or_else(|| folder.to_owned()))
 }

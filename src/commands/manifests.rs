@@ -59,9 +59,10 @@ pub fn from_markers(project: &Project, tree: &Tree) -> Result<FromMarkers> {
             Vec::new()
         })
     };
-    let watched = match project.namespaced {
-        true => Watched::read(tree.text(layout::MANAGER), &namespace).map(Some),
-        false => Ok(None),
+    let watched = if project.namespaced {
+        Watched::read(tree.text(layout::MANAGER), &namespace).map(Some)
+    } else {
+        Ok(None)
     };
     let roles = or_errors(match watched {
         Ok(watched) => rbac::roles(&markers, &namespace, watched.as_ref()),

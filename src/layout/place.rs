@@ -162,9 +162,10 @@ impl<'a> Place<'a> {
 
     fn kind_in_name(&self, with_group: bool) -> String {
         let kind = self.resource.kind.lower();
-        match with_group {
-            true => format!("{}-{kind}", self.resource.group_name().replace('.', "-")),
-            false => kind,
+        if with_group {
+            format!("{}-{kind}", self.resource.group_name().replace('.', "-"))
+        } else {
+            kind
         }
     }
 

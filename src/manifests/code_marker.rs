@@ -260,9 +260,10 @@ impl CodeMarker {
         message: impl Into<String>,
         help: impl Into<String>,
     ) -> Result<(), MarkerError> {
-        match is_valid {
-            true => Ok(()),
-            false => Err(self.error(message, help)),
+        if is_valid {
+            Ok(())
+        } else {
+            Err(self.error(message, help))
         }
     }
 

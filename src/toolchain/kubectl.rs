@@ -43,12 +43,11 @@ impl Kubectl {
 
     fn of(value: &str) -> Self {
         let mut words = value.split_whitespace().map(str::to_owned);
-        let first = match Path::new(value).is_file() {
-            true => {
-                words = "".split_whitespace().map(str::to_owned);
-                value.to_owned()
-            }
-            false => words.next().unwrap_or_default(),
+        let first = if Path::new(value).is_file() {
+            words = "".split_whitespace().map(str::to_owned);
+            value.to_owned()
+        } else {
+            words.next().unwrap_or_default()
         };
         let path = PathBuf::from(&first);
         let has_folder = path.components().count() > 1;

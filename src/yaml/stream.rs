@@ -55,9 +55,10 @@ pub fn documents(stream: &str) -> Vec<Document<'_>> {
         if bare == "---" || bare == "..." || has_more {
             documents.push((start, line, end));
             // What stands beside the dashes, such as a comment, is part of the document.
-            (start, line) = match has_more {
-                true => (end + 4, number + 1),
-                false => (end + text.len(), number + 2),
+            (start, line) = if has_more {
+                (end + 4, number + 1)
+            } else {
+                (end + text.len(), number + 2)
             };
         }
         end += text.len();

@@ -178,15 +178,12 @@ pub enum ApiError {
 }
 
 fn another_controller(same_version: bool) -> &'static str {
-    match same_version {
-        true => {
-            "add `--force` to overwrite it, `--controller-name NAME` to add another, or \
+    if same_version {
+        "add `--force` to overwrite it, `--controller-name NAME` to add another, or \
              `--controller=false` to leave it as it is"
-        }
-        false => {
-            "add `--controller=false`: one controller serves all versions of a kind; to add another, \
+    } else {
+        "add `--controller=false`: one controller serves all versions of a kind; to add another, \
              type `--controller-name NAME`"
-        }
     }
 }
 

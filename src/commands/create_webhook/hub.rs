@@ -94,9 +94,10 @@ impl HubFile {
         let change = |(path, text): (&str, &str)| Change::Rewrite {
             from: path.to_owned(),
             path: format!("{new}{}", &path[old.len()..]),
-            text: match path.ends_with(".rs") && matches!(self.how, How::Type) {
-                true => words.in_code(text, false),
-                false => text.to_owned(),
+            text: if path.ends_with(".rs") && matches!(self.how, How::Type) {
+                words.in_code(text, false)
+            } else {
+                text.to_owned()
             },
             rendered: None,
         };
@@ -241,9 +242,10 @@ fn files(before: &Project, after: &Project, old: &Resource, new: &Resource) -> V
         }
     }
     for spoke in &old.webhooks().spoke {
-        let (how, other) = match *spoke == new.version {
-            true => (How::Exchanged, &old.version),
-            false => (How::OtherHub, spoke),
+        let (how, other) = if *spoke == new.version {
+            (How::Exchanged, &old.version)
+        } else {
+            (How::OtherHub, spoke)
         };
         let parts = scaffold::conversion_files(before, old, spoke);
         add(how, parts, scaffold::conversion_files(after, new, other));

@@ -145,12 +145,11 @@ impl<'a> Session<'a> {
     /// Runs until somebody stops it.
     pub fn run(mut self, events: &Receiver<Event>, mut following: Following) {
         self.tell(Happening::new("started", Level::Note, "Following").text(
-            match self.report.has_screen() {
-                true => "the files of the project; a first build takes minutes",
-                false => {
-                    "the files of the project; press q, r or t, then Enter, to stop, rebuild or test\n\
+            if self.report.has_screen() {
+                "the files of the project; a first build takes minutes"
+            } else {
+                "the files of the project; press q, r or t, then Enter, to stop, rebuild or test\n\
                      A first build takes minutes"
-                }
             },
         ));
         loop {

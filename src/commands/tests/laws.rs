@@ -184,18 +184,22 @@ impl World {
                 // What the owner wrote may be in the way.
                 let is_in_the_way =
                     |it: &String| ["move-edited", "file-in-the-way"].contains(&it.as_str());
-                return match codes.iter().all(is_in_the_way) {
-                    true => Ok(false),
-                    false => Err(format!("refused only because of edits: {codes:?}: {error}")),
+                return if codes.iter().all(is_in_the_way) {
+                    Ok(false)
+                } else {
+                    Err(format!("refused only because of edits: {codes:?}: {error}"))
                 };
             }
         };
         if let Some(path) = conflicts.first() {
             // Whoever edits lines that are replaced by more or fewer others must choose.
             let is_packaged = PACKAGES.iter().any(|package| is_part(package, path));
-            let rendered = |bench: &Bench| match is_packaged {
-                true => bench.files.get(path).cloned(),
-                false => rendering(&bench.project()).remove(path),
+            let rendered = |bench: &Bench| {
+                if is_packaged {
+                    bench.files.get(path).cloned()
+                } else {
+                    rendering(&bench.project()).remove(path)
+                }
             };
             let [old, new] = [&self.pure, &self.pure.with(&pure)].map(rendered);
             if old
@@ -336,11 +340,12 @@ fn history(seed: u64) -> ControlFlow<String, usize> {
     }
     for number in 0..count {
         // What a verb has done wrong often shows when a later kbr looks for the base.
-        let step = match number + 1 == count && random.one_in(2) {
-            true => Step::Upgrade,
-            false => package
+        let step = if number + 1 == count && random.one_in(2) {
+            Step::Upgrade
+        } else {
+            package
                 .and_then(|package| packaged(&mut random, &world, number, package))
-                .unwrap_or_else(|| draw(&mut random, &world, number)),
+                .unwrap_or_else(|| draw(&mut random, &world, number))
         };
         steps.push(step.clone());
         match world.step(&step) {

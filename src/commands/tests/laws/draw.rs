@@ -59,12 +59,11 @@ pub fn draw(random: &mut Random, world: &World, number: usize) -> Step {
         6 | 7 => {
             let project = world.pure.project();
             let own: Vec<&Resource> = project.apis().collect();
-            match own.is_empty() {
-                true => Step::Verb(create(random, &project)),
-                false => {
-                    let it = own[random.below(own.len())];
-                    Step::Verb(renamed(random, it))
-                }
+            if own.is_empty() {
+                Step::Verb(create(random, &project))
+            } else {
+                let it = own[random.below(own.len())];
+                Step::Verb(renamed(random, it))
             }
         }
         _ => Step::Verb(verb(random, &world.pure.project())),
@@ -114,9 +113,10 @@ fn drawn_edit(random: &mut Random, world: &World, number: usize) -> Option<Edit>
                 .is_some_and(|it| it.contains_key(*path))
         })
         .collect();
-    let from = match of_kinds.is_empty() || random.one_in(3) {
-        true => &paths,
-        false => &of_kinds,
+    let from = if of_kinds.is_empty() || random.one_in(3) {
+        &paths
+    } else {
+        &of_kinds
     };
     let path = from.get(random.below(from.len()))?;
     edit_of(random, world, path, token)
@@ -203,9 +203,10 @@ fn verb(random: &mut Random, project: &Project) -> String {
         2 | 3 => {
             let others = project.versions_of(it).map(|it| it.version.as_str());
             let others: Vec<&str> = others.collect();
-            let spoke = match random.one_in(4) {
-                true => random.pick(&VERSIONS),
-                false => random.pick(&others),
+            let spoke = if random.one_in(4) {
+                random.pick(&VERSIONS)
+            } else {
+                random.pick(&others)
             };
             format!("create webhook {of} --conversion --spoke {spoke}")
         }
