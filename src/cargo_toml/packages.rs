@@ -1,9 +1,10 @@
 //! What a manifest says about the code that is compiled: its own files, and packages in other folders. Pure.
 
+use std::ops::Range;
+
 use toml_edit::{Document, Item, TableLike};
 
 use super::{DEPENDENCIES, Manifest, SECTIONS};
-use crate::rust::{Replacement, replaced};
 
 /// The names of the two packages of a project.
 fn packages(project: &str) -> [String; 2] {
@@ -18,11 +19,21 @@ pub fn uses(manifest: &str, project: &str) -> bool {
 /// A manifest that depends on the packages of a project by a path, or as its workspace does, with the project's new name;
 /// `None` if it does not. What has such a name in a registry is another package.
 pub fn renamed(manifest: &str, old: &str, new: &str) -> Option<String> {
-    let found = dependencies(manifest, &packages(old), &packages(new))?;
-    (!found.is_empty()).then(|| replaced(manifest, 0..manifest.len(), &found))
+    let mut found = dependencies(manifest, &packages(old), &packages(new))?;
+    found.sort_by_key(|(range, _)| range.start);
+    let mut renamed = manifest.to_owned();
+    for (range, text) in found.iter().rev() {
+        renamed.replace_range(range.clone(), text);
+    }
+    (!found.is_empty()).then_some(renamed)
 }
 
-fn dependencies(manifest: &str, old: &[String], new: &[String]) -> Option<Vec<Replacement>> {
+/// Where a manifest depends on these packages, and what the text there becomes.
+fn dependencies(
+    manifest: &str,
+    old: &[String],
+    new: &[String],
+) -> Option<Vec<(Range<usize>, String)>> {
     let document = Document::parse(manifest).ok()?;
     let root: &dyn TableLike = document.as_table();
     let targets = root.get("target").and_then(Item::as_table_like);
@@ -45,7 +56,7 @@ fn dependencies(manifest: &str, old: &[String], new: &[String]) -> Option<Vec<Re
             };
             if let Some(at) = old.iter().position(|it| it == word) {
                 let text = &manifest[span.clone()];
-                found.push(Replacement::new(span, text.replace(word, &new[at])));
+                found.push((span, text.replace(word, &new[at])));
             }
         }
     }

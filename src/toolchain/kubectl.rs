@@ -42,14 +42,13 @@ impl Kubectl {
     }
 
     fn of(value: &str) -> Self {
-        let mut words = value.split_whitespace().map(str::to_owned);
-        let first = if Path::new(value).is_file() {
-            words = "".split_whitespace().map(str::to_owned);
-            value.to_owned()
+        let (first, rest) = if Path::new(value).is_file() {
+            (value, "")
         } else {
-            words.next().unwrap_or_default()
+            let words = value.trim();
+            words.split_once(char::is_whitespace).unwrap_or((words, ""))
         };
-        let path = PathBuf::from(&first);
+        let path = PathBuf::from(first);
         let has_folder = path.components().count() > 1;
         Self {
             // It runs in another folder.
@@ -57,7 +56,7 @@ impl Kubectl {
                 Ok(absolute) if has_folder => absolute,
                 _ => path,
             },
-            words: words.collect(),
+            words: rest.split_whitespace().map(str::to_owned).collect(),
         }
     }
 

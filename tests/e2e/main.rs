@@ -2,7 +2,8 @@
 //!
 //! `cargo test --test e2e` starts the cluster of `tests/tools/cluster`, runs all tests one after the other, and stops it;
 //! if it already runs, it is used, and goes on. `-- NAME…` runs those tests whose name contains one of the words, and
-//! `-- --list` prints the names. `-- --build NAME…` only compiles these goldens, as the tests do. Needs what that cluster needs: Linux, root and Go; the first run takes about an hour.
+//! `-- --list` prints the names. `-- --build NAME…` only compiles these goldens, as the tests do. Needs what that
+//! cluster needs: Linux, root and Go; the first run takes about an hour.
 #![allow(clippy::print_stdout, reason = "a test program without libtest")]
 
 mod bundles;
@@ -85,13 +86,12 @@ fn main() -> ExitCode {
         TESTS.iter().for_each(|(name, _)| println!("{name}: test"));
         return ExitCode::SUCCESS;
     }
-    if let Some(("--build", goldens)) = arguments
-        .split_first()
-        .map(|(first, rest)| (first.as_str(), rest))
+    if let [first, goldens @ ..] = &arguments[..]
+        && first == "--build"
     {
-        goldens
-            .iter()
-            .for_each(|name| deployed::compile_golden(name));
+        for name in goldens {
+            deployed::compile_golden(name);
+        }
         return ExitCode::SUCCESS;
     }
     let words: Vec<&String> = arguments

@@ -856,11 +856,8 @@ fn each_target_of_tests_is_listed_linted_and_run() {
         let option = format!("--test {name}");
         match name {
             // The README's command.
-            "it" => assert!(target.get("test").is_none() && run.contains("\ncargo test\n")),
-            "e2e" => assert!(
-                listed.contains(&format!("| `cargo test {option}` |"))
-                    && cluster.contains(&format!("cargo clippy {option} "))
-                    && cluster.contains(&format!("cargo test {option} "))
+            "it" => assert!(
+                target.get("test").is_none() && run.contains("\ncargo test --no-fail-fast ||")
             ),
             _ => {
                 assert!(
@@ -869,7 +866,14 @@ fn each_target_of_tests_is_listed_linted_and_run() {
                 );
                 let further = run.lines().find(|line| line.starts_with("further=("));
                 assert!(further.is_some_and(|line| line.contains(&option)), "{name}");
-                assert_eq!(run.matches(&option).count(), 2, "linted together, and run");
+                let runs = if name == "e2e" { &cluster } else { &run };
+                let is_run = |line: &str| {
+                    line.contains("cargo test ")
+                        && line.contains(&option)
+                        && !line.contains(" --build")
+                        && !line.ends_with(" soak::")
+                };
+                assert!(runs.lines().any(is_run), "{name}");
             }
         }
     }

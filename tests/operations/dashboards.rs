@@ -10,6 +10,7 @@ use std::sync::LazyLock;
 
 use serde_json::{Value, json};
 
+use crate::support::go_tool::QUICKLY;
 use crate::support::goldens::{SHOWCASE, check_out};
 use crate::support::port::free_port;
 use crate::support::running::Running;
@@ -23,7 +24,9 @@ fn tool() -> &'static Path {
     static TOOL_BINARY: LazyLock<PathBuf> = LazyLock::new(|| {
         let binary = Path::new(REPOSITORY).join("target/tools/dashboards");
         let built = Command::new("go")
-            .args(["build", "-o"])
+            .arg("build")
+            .args(QUICKLY)
+            .arg("-o")
             .arg(&binary)
             .arg(".")
             .current_dir(Path::new(REPOSITORY).join(TOOL))

@@ -10,7 +10,8 @@ use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
 use crate::support::goldens::{
-    CRATES, RUNTIME, SHOWCASE, TESTING, VENDORED, check_out, in_place, share_runtime, vendored,
+    CRATES, RUNTIME, SEED, SHOWCASE, TESTING, VENDORED, check_out, in_place, share_runtime,
+    vendored,
 };
 use crate::support::random::first_seed;
 use crate::support::{
@@ -18,18 +19,25 @@ use crate::support::{
     target, tree, without_package,
 };
 
-/// One command each, in the crate's own folder, without a golden.
-fn is_formatted_linted_documented_and_tested(name: &str, tested: &str) {
+/// One command each, in the crate's own folder, without a golden. Each set of features checks most dependencies again, so
+/// of those besides all features the commit draws one, as it draws proofs.
+fn is_formatted_linted_documented_and_tested(name: &str, features: &[&str], tested: &str) {
     let _one_at_a_time = compiling();
-    for line in [
-        "fmt --check",
-        "clippy --locked --all-targets --all-features -- -D warnings",
-        // What a project compiles, and the least that anybody can.
-        "clippy --locked --all-targets -- -D warnings",
-        "clippy --locked --no-default-features -- -D warnings",
-        tested,
-    ] {
-        let is_done = cargo(&in_place(name), line);
+    let drawn = |at: usize| match *SEED {
+        Some(seed) => at as u64 == seed % features.len() as u64,
+        None => true,
+    };
+    let drawn = features.iter().enumerate().filter(|(at, _)| drawn(*at));
+    let lint = |features: &str| format!("clippy --locked {features} -- -D warnings");
+    let mut lines = vec![
+        "fmt --check".to_owned(),
+        lint("--all-targets --all-features"),
+    ];
+    lines.extend(drawn.map(|(_, features)| lint(features)));
+    lines.push("check --locked --no-default-features".to_owned());
+    lines.push(tested.to_owned());
+    for line in lines {
+        let is_done = cargo(&in_place(name), &line);
         assert!(is_done, "`cargo {line}` in templates/{name}");
     }
     let mut doc = Command::new("cargo");
@@ -45,21 +53,23 @@ fn kbr_runtime_is_formatted_linted_documented_and_tested_in_its_own_folder() {
     // The models of the cache and of the core try other schedules for each commit.
     let seed = format!("env.KBR_SEED=\"{}\"", first_seed());
     let tested = format!("test --locked --all-features --quiet --config {seed}");
-    is_formatted_linted_documented_and_tested(RUNTIME, &tested);
+    // What a project compiles, and the least that anybody can.
+    let features = ["--all-targets", "--no-default-features"];
+    is_formatted_linted_documented_and_tested(RUNTIME, &features, &tested);
 }
 
 #[test]
 fn kbr_testing_is_formatted_linted_documented_and_tested_in_its_own_folder() {
-    is_formatted_linted_documented_and_tested(TESTING, "test --locked --all-features --quiet");
     // Its unit tests need no operator, except for those of what runs one.
-    for features in [
+    let features = [
+        "--all-targets",
         "--no-default-features",
-        "--features crash",
-        "--features development",
-    ] {
-        let line = format!("clippy --locked --all-targets {features} -- -D warnings");
-        assert!(cargo(&in_place(TESTING), &line), "`cargo {line}`");
-    }
+        "--all-targets --no-default-features",
+        "--all-targets --features crash",
+        "--all-targets --features development",
+    ];
+    let tested = "test --locked --all-features --quiet";
+    is_formatted_linted_documented_and_tested(TESTING, &features, tested);
 }
 
 /// The line that the guide gives, apart from `--open`.

@@ -137,7 +137,10 @@ async fn a_rejected_object_does_not_delay_others() {
     create(&api, "refused", TaskSpec::default()).await;
     let failed = operator.logged("reconcile failed");
 
-    assert_eq!(failed["retry_in"], "60s");
+    // Not all operators at once.
+    let retry_in = failed["retry_in"].as_str().unwrap();
+    let retry_in: f64 = retry_in.strip_suffix('s').unwrap().parse().unwrap();
+    assert!((60.0..=80.0).contains(&retry_in), "{failed}");
     let start = Instant::now();
     for name in ["a", "b", "c"] {
         create_and_wait(servers(), &api, name).await;

@@ -117,9 +117,13 @@ impl Running {
         }
     }
 
+    pub fn is_running(&self) -> bool {
+        !self.task.is_finished()
+    }
+
     /// Stops it; it must not have ended by itself.
     pub async fn stop(self) {
-        assert!(!self.task.is_finished(), "it has ended");
+        assert!(self.is_running(), "it has ended");
         (self.stop)();
         self.task.await.unwrap().unwrap();
     }

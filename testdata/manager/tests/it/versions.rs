@@ -8,7 +8,7 @@
 
 use std::borrow::Cow;
 use std::net::TcpListener;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use k8s_openapi::api::core::v1::Service;
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
@@ -223,8 +223,9 @@ impl World {
         let services = Api::namespaced(client.clone(), &namespace);
         let created = services.create(&PostParams::default(), &service).await;
         created.unwrap();
-        let port = TcpListener::bind("127.0.0.1:0").unwrap();
-        let port = port.local_addr().unwrap().port();
+        let free = TcpListener::bind("127.0.0.1:0").unwrap();
+        let port = free.local_addr().unwrap().port();
+        drop(free);
         apply_crd(&deployed(Some((&namespace, port))))
             .await
             .unwrap();
@@ -252,10 +253,10 @@ impl World {
     }
 
     async fn wait_until_it_converts(&self) {
-        let mut tries = PATIENCE.as_millis() / 100;
+        let deadline = Instant::now() + PATIENCE;
         while let Err(error) = self.create("v1", "probe", 1, &[]).await {
-            assert!(tries > 0, "{error}");
-            tries -= 1;
+            assert!(self.manager.is_running(), "it has ended: {error}");
+            assert!(Instant::now() < deadline, "{error}");
             sleep(Duration::from_millis(100)).await;
         }
     }
