@@ -139,7 +139,7 @@ impl HubChanges {
         };
         let words = words(before, after, old_hub, new_hub);
         let below = RenameMap {
-            version_module: words.version.clone(),
+            version_module: Some([old_hub, new_hub].map(|it| it.version.module())),
             ..words.clone()
         };
         let rendered = scaffold::rendered(before);
@@ -295,10 +295,16 @@ fn exchanged(text: &str, old: &str, new: &str) -> String {
     replaced(&text, 0..text.len(), &exchanged)
 }
 
-/// Whether a text has the name of that version. The versions of reviews are others.
+/// Whether a text has the name of that version: in a marker that of the API, elsewhere that of the module. The versions of
+/// reviews are others.
 fn has_version(text: &str, version: &Version) -> bool {
+    let module = version.module();
     let mut lines = text.lines();
-    lines.any(|line| !line.contains("admissionReviewVersions=") && has_word(line, version.as_str()))
+    lines.any(|line| {
+        let is_marker = line.contains("+kbr:");
+        let name = if is_marker { version.as_str() } else { &module };
+        !line.contains("admissionReviewVersions=") && has_word(line, name)
+    })
 }
 
 /// What the owner of an edited file has to do.
@@ -310,6 +316,7 @@ fn left(it: &HubFile, text: &str, old: &Version, new: &Resource) -> Option<Strin
             "`{path}` was edited: its functions must convert to and from the hub `{version}` now"
         )),
         How::Type => has_version(text, old).then(|| {
+            let old = old.module();
             format!("`{path}` still has the name `{old}`: the code there is for `{version}` now")
         }),
     }
