@@ -15,7 +15,7 @@ use std::fmt;
 use std::str::FromStr;
 
 pub use plural::pluralize;
-pub use reserved::{group_module, is_among, is_keyword};
+pub use reserved::{group_module, is_among, is_keyword, version_module};
 pub use rules::{CRD_NAME_MAX, WEBHOOK_NAME_MAX, split_image};
 
 /// Why a name was refused, and what to type instead; one sentence each.
@@ -293,11 +293,6 @@ impl Version {
     pub fn module(&self) -> String {
         version_module(&self.0)
     }
-}
-
-/// Name of the Rust module of an API version.
-pub fn version_module(version: &str) -> String {
-    group_module(version, "")
 }
 
 #[cfg(test)]

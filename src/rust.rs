@@ -310,4 +310,4 @@ pub fn replaced(text: &str, range: Range<usize>, all: &[Replacement]) -> String 
 }
 
 #[cfg(test)]
-mod tests;
+pub mod tests;

@@ -111,6 +111,18 @@ pub enum ApiError {
         /// The option that chooses another module, if the command has one.
         option: Option<String>,
     },
+    #[error(
+        "the version `{version}` conflicts with the project's name: the Rust module `{crate_name}` would have the name of the \
+         crate"
+    )]
+    #[diagnostic(
+        code("api-version-clash"),
+        help("choose another version, or another name for the project")
+    )]
+    VersionIsCrate {
+        version: Version,
+        crate_name: String,
+    },
     #[error("the API group `{group}` already has the Rust module `{module}`")]
     #[diagnostic(code("api-group-module-differs"), help("omit `--group-module`"))]
     OtherGroupModule { group: String, module: String },

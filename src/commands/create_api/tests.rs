@@ -252,6 +252,10 @@ fn conflicts_with_existing_apis_are_refused() {
         ),
         ("--kind Bar --group other", "api-second-group"),
         (
+            "--kind Bar --group batch --version bench",
+            "api-version-clash",
+        ),
+        (
             "--kind Foo --group batch --version v2 --namespaced=false",
             "api-scope-differs",
         ),
