@@ -239,7 +239,7 @@ impl Kind {
     /// no such name, or if it means a kind that is known.
     pub fn created(text: &str, known: &[String]) -> Result<Self, NameError> {
         match Self::typed(text, known) {
-            Err(refused) if Self::meant(text, known).is_none() => text.parse().map_err(|_| refused),
+            Err(_) if Self::meant(text, known).is_none() => text.parse(),
             typed => typed,
         }
     }
@@ -257,6 +257,16 @@ impl Kind {
     /// Name of its type in Rust, in upper camel case.
     pub fn type_name(&self) -> String {
         type_name(&self.0)
+    }
+
+    /// What is unusual about it.
+    pub fn unusual(&self) -> Option<String> {
+        let type_name = self.type_name();
+        (type_name != self.0).then(|| {
+            format!(
+                "the kind `{self}` is not in upper camel case; its type in Rust is `{type_name}`"
+            )
+        })
     }
 
     /// The kind in lower case: singular resource name, file and module stem.
@@ -284,9 +294,15 @@ impl Version {
         text.parse().or_else(|_| Self::typed(text, known))
     }
 
-    /// Whether it has the form of the Kubernetes API conventions.
-    pub fn is_conventional(&self) -> bool {
-        rules::new_version(&self.0).is_ok()
+    /// What is unusual about it.
+    pub fn unusual(&self) -> Option<String> {
+        rules::new_version(&self.0).is_err().then(|| {
+            format!(
+                "the version `{self}` does not have a form such as `v1` or `v1beta2`: Kubernetes sorts it after those \
+                 that have; its module in Rust is `{}`",
+                self.module()
+            )
+        })
     }
 
     /// Name of its Rust module.
@@ -408,7 +424,24 @@ mod tests {
             let is_new = kind == "CAPTAIN";
             assert_eq!(refused.is_ok(), is_new, "{kind}");
         }
-        assert!(Kind::created("cron-job", &[]).is_err());
+        // Only what is wrong is named, not the conventions.
+        for (kind, reason) in [
+            (
+                "result",
+                "`result` cannot be a kind: it is in Rust's prelude",
+            ),
+            (
+                "context",
+                "`context` cannot be a kind: the emitted code uses that name",
+            ),
+            (
+                "cron-job",
+                "`cron-job` is not a kind: it must be of at most 59 letters and digits, and begin with a letter",
+            ),
+        ] {
+            let refused = Kind::created(kind, &known).expect_err(kind);
+            assert_eq!(refused.reason, reason);
+        }
         each::<Kind>(
             &["", "Cron-Job", "Cron_Job", "2Foo", "Föö", "Foo Bar", "box"],
             false,

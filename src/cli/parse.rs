@@ -140,14 +140,14 @@ impl Cli {
 }
 
 /// The description of a command that accepts these kinds and versions too, and corrects a word that means one of the kinds;
-/// `of` are its words. A type that is created may have every name that Kubernetes and Rust accept.
+/// `of` are its words. A type that is created, or gets another name, may have every name that Kubernetes and Rust accept.
 fn with_names(command: clap::Command, of: &str, known: &Known) -> clap::Command {
     let command = command.mut_subcommands(|inner| {
         let words = format!("{of} {}", inner.get_name());
         with_names(inner, words.trim_start(), known)
     });
-    let is_new = of == "create api";
     command.mut_args(|option| {
+        let is_new = of == "create api" || of.starts_with("rename ") && option.get_id() == "to";
         let (kinds, versions) = (known.kinds.clone(), known.versions.clone());
         let type_id = option.get_value_parser().type_id();
         match () {

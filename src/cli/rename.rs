@@ -23,7 +23,7 @@ pub struct RenameKindArgs {
     #[arg(long, value_name = "KIND")]
     pub kind: Kind,
 
-    /// New name of the kind, in upper camel case, such as CronJob
+    /// New name of the kind, such as CronJob
     #[arg(long, value_name = "KIND")]
     pub to: Kind,
 

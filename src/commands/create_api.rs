@@ -47,7 +47,7 @@ pub fn plan(
         }
     }
     let mut warnings = target.warnings;
-    warnings.extend(unconventional(&project, &resource));
+    warnings.extend(unusual(&project, &resource));
     let before = scaffold::of(&project);
     project.upsert(resource.clone());
     let mut rewritten = Vec::new();
@@ -67,28 +67,15 @@ pub fn plan(
 }
 
 /// Warnings about new names that Kubernetes accepts and its conventions do not have.
-fn unconventional(project: &Project, new: &Resource) -> Vec<String> {
-    let (kind, version, mut known) = (&new.kind, &new.version, project.versions_of(new));
-    let mut warnings = Vec::new();
+fn unusual(project: &Project, new: &Resource) -> Vec<String> {
     if !new.is_own() || project.apis().any(|api| api.gvk() == new.gvk()) {
-        return warnings;
+        return Vec::new();
     }
-    let type_name = kind.type_name();
-    if type_name != kind.as_str() && known.next().is_none() {
-        warnings.push(format!(
-            "the kind `{kind}` is not in upper camel case; its type in Rust is `{type_name}`"
-        ));
-    }
-    if !version.is_conventional() {
-        warnings.push(format!(
-            "the version `{version}` does not have a form such as `v1` or `v1beta2`: Kubernetes sorts it after those that \
-             have; its module in Rust is `{}`",
-            version.module()
-        ));
-    }
+    let is_new_kind = project.versions_of(new).next().is_none();
+    let of_kind = new.kind.unusual().filter(|_| is_new_kind);
     let undo = format!("; `kbr delete api {}` undoes this", named(new));
-    warnings.iter_mut().for_each(|it| it.push_str(&undo));
-    warnings
+    let all = of_kind.into_iter().chain(new.version.unusual());
+    all.map(|warning| warning + &undo).collect()
 }
 
 /// Whether another version of the kind has a controller, which serves all versions.

@@ -53,6 +53,11 @@ pub fn plan(project: &Project, args: &Rename, tree: &Tree, format: Format<'_>) -
     let mut changes = renamed.changes(&mut after, tree, format);
     changes.extend(crds);
     let mut warnings = renamed.left(&words, tree);
+    warnings.extend(match args {
+        Rename::Kind(args) => args.to.unusual(),
+        Rename::Version(args) => args.to.unusual(),
+        Rename::Group(_) => None,
+    });
     warnings.extend(of_cluster);
     Ok(renamed.desired(after, changes, warnings))
 }

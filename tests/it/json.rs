@@ -153,8 +153,8 @@ fn a_usage_error_is_reported_too() {
     for (line, message, hint) in [
         (
             "create api --kind foo-bar",
-            "invalid value 'foo-bar' for '--kind <KIND>': `foo-bar` is not a kind: it must be upper camel \
-             case, of at most 59 letters and digits",
+            "invalid value 'foo-bar' for '--kind <KIND>': `foo-bar` is not a kind: it must be of at \
+             most 59 letters and digits, and begin with a letter",
             "type `FooBar`",
         ),
         (

@@ -362,25 +362,25 @@ fn a_kind_that_is_not_upper_camel_case() {
     sandbox.kbr("create api --kind CronJob").success();
     told(str![[r#"
 $ kbr create api --kind=cron-job
-error: invalid value 'cron-job' for '--kind <KIND>': `cron-job` is not a kind: it must be upper camel case, of at most 59 letters and digits; type `CronJob`
+error: invalid value 'cron-job' for '--kind <KIND>': `cron-job` is not a kind: it must be of at most 59 letters and digits, and begin with a letter; type `CronJob`
 
 $ kbr create api --kind=Cron-Job
-error: invalid value 'Cron-Job' for '--kind <KIND>': `Cron-Job` is not a kind: it must be upper camel case, of at most 59 letters and digits; type `CronJob`
+error: invalid value 'Cron-Job' for '--kind <KIND>': `Cron-Job` is not a kind: it must be of at most 59 letters and digits, and begin with a letter; type `CronJob`
 
 $ kbr create api --kind=Cron_Job
-error: invalid value 'Cron_Job' for '--kind <KIND>': `Cron_Job` is not a kind: it must be upper camel case, of at most 59 letters and digits; type `CronJob`
+error: invalid value 'Cron_Job' for '--kind <KIND>': `Cron_Job` is not a kind: it must be of at most 59 letters and digits, and begin with a letter; type `CronJob`
 
 $ kbr create api --kind=2Foo
-error: invalid value '2Foo' for '--kind <KIND>': `2Foo` is not a kind: it must be upper camel case, of at most 59 letters and digits; type a name such as `CronJob`
+error: invalid value '2Foo' for '--kind <KIND>': `2Foo` is not a kind: it must be of at most 59 letters and digits, and begin with a letter; type a name such as `CronJob`
 
 $ kbr create api --kind=Föö
-error: invalid value 'Föö' for '--kind <KIND>': `Föö` is not a kind: it must be upper camel case, of at most 59 letters and digits; type a name such as `CronJob`
+error: invalid value 'Föö' for '--kind <KIND>': `Föö` is not a kind: it must be of at most 59 letters and digits, and begin with a letter; type a name such as `CronJob`
 
 $ kbr create api --kind=../Foo
-error: invalid value '../Foo' for '--kind <KIND>': `../Foo` is not a kind: it must be upper camel case, of at most 59 letters and digits; type a name such as `CronJob`
+error: invalid value '../Foo' for '--kind <KIND>': `../Foo` is not a kind: it must be of at most 59 letters and digits, and begin with a letter; type a name such as `CronJob`
 
 $ kbr create api --kind=KKKKKKKKKKKKKKKKKKKKKKKKKKKKKKKKKKKKKKKKKKKKKKKKKKKKKKKKKKKK
-error: invalid value 'KKKKKKKKKKKKKKKKKKKKKKKKKKKKKKKKKKKKKKKKKKKKKKKKKKKKKKKKKKKK' for '--kind <KIND>': `KKKKKKKKKKKKKKKKKKKKKKKKKKKKKKKKKKKKKKKKKKKKKKKKKKKKKKKKKKKK` is not a kind: it must be upper camel case, of at most 59 letters and digits; type a name such as `CronJob`
+error: invalid value 'KKKKKKKKKKKKKKKKKKKKKKKKKKKKKKKKKKKKKKKKKKKKKKKKKKKKKKKKKKKK' for '--kind <KIND>': `KKKKKKKKKKKKKKKKKKKKKKKKKKKKKKKKKKKKKKKKKKKKKKKKKKKKKKKKKKKK` is not a kind: it must be of at most 59 letters and digits, and begin with a letter; type a name such as `CronJob`
 "#]]);
 }
 

@@ -169,16 +169,18 @@ pub fn edit_of(random: &mut Random, world: &World, path: &str, token: String) ->
 }
 
 const GROUPS: [&str; 3] = ["crew", "ship", "sea.deep"];
-/// The last one is long enough to break lines.
-const KINDS: [&str; 6] = [
+/// The last one is long enough to break lines, and the one before it has a type with another name.
+const KINDS: [&str; 7] = [
     "Captain",
     "FirstMate",
     "Boat",
     "Sailor",
     "Harbor",
+    "postgresql",
     "NavigatorOfTheOceanLiner",
 ];
-const VERSIONS: [&str; 4] = ["v1", "v1beta1", "v2", "v1alpha1"];
+/// The last one has a module with another name.
+const VERSIONS: [&str; 5] = ["v1", "v1beta1", "v2", "v1alpha1", "match"];
 
 /// A command line for that project.
 fn verb(random: &mut Random, project: &Project) -> String {
