@@ -81,8 +81,8 @@ struct World {
     imported: BTreeSet<String>,
     /// How many templates were changed.
     upgrades: usize,
-    /// The packages since which nothing but names has changed.
-    same_but_names: BTreeSet<&'static str>,
+    /// The packages since which nothing but names has changed, each with the owner's words in files of no use.
+    same_but_names: BTreeMap<&'static str, BTreeSet<String>>,
 }
 
 impl World {
@@ -98,7 +98,7 @@ impl World {
             deleted: BTreeSet::new(),
             imported,
             upgrades: 0,
-            same_but_names: BTreeSet::new(),
+            same_but_names: BTreeMap::new(),
         }
     }
 

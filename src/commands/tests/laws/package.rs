@@ -1,7 +1,9 @@
 //! Charts and bundles, which are made again after something got another name: their owner's edits are in the new files.
 
+use std::collections::BTreeSet;
+
 use super::draw::{edit_of, renamed};
-use super::{Broken, Step, World};
+use super::{Broken, Edit, How, Step, World};
 use crate::fuzz::random::Random;
 use crate::layout;
 use crate::project::Resource;
@@ -65,18 +67,55 @@ impl World {
             }
             return Ok(());
         };
-        if !self.same_but_names.insert(package) {
-            for edit in &self.edits {
-                let mut files = self.real.files.iter();
-                let found = files.find(|(_, text)| text.contains(&edit.token));
-                if let Some((path, _)) = found
-                    && is_part(package, path)
-                    && !self.pure.files.contains_key(path)
-                {
-                    return Err(format!("{edit:?} stays in `{path}`, which is of no use"));
-                }
-            }
+        let of_no_use = self.of_no_use(package);
+        // What its owner wrote in a file of a type that was deleted stays there.
+        let known = self.same_but_names.entry(package);
+        let known = known.or_insert_with(|| of_no_use.clone());
+        match of_no_use.difference(known).next() {
+            Some(token) => Err(format!("{token} stays in a file which is of no use")),
+            None => Ok(()),
         }
-        Ok(())
     }
+
+    /// The owner's words in files of a package that are not in the project without edits.
+    fn of_no_use(&self, package: &str) -> BTreeSet<String> {
+        let files = self.real.files.iter();
+        let files = files
+            .filter(|(path, _)| is_part(package, path) && !self.pure.files.contains_key(*path));
+        let texts: Vec<&String> = files.map(|(_, text)| text).collect();
+        let tokens = self.edits.iter().map(|edit| &edit.token);
+        let found = tokens.filter(|token| texts.iter().any(|text| text.contains(*token)));
+        found.cloned().collect()
+    }
+}
+
+#[test]
+fn an_edit_of_a_deleted_type_stays_in_its_chart() {
+    let mut world = World::new("init");
+    let verbs = |world: &mut World, lines: &[&str]| {
+        for line in lines {
+            let done = world.step(&Step::Verb((*line).to_owned()));
+            assert_eq!(done, Ok(true), "{line}");
+        }
+    };
+    let create = ["Boat", "Captain"].map(|kind| format!("create api --kind {kind}"));
+    verbs(&mut world, &[&create[0], &create[1], "chart"]);
+    let mut paths = world.real.files.keys();
+    let path = paths.find(|it| is_part("chart", it) && it.contains("captain"));
+    let edit = Edit {
+        path: path.expect("a file").clone(),
+        at: 8,
+        token: "owner_3_".to_owned(),
+        how: How::Insert,
+    };
+    assert_eq!(world.step(&Step::Edit(edit)), Ok(true));
+    verbs(
+        &mut world,
+        &[
+            "delete api --kind Captain",
+            "chart",
+            "edit --project-name other",
+            "chart",
+        ],
+    );
 }
