@@ -33,14 +33,16 @@ impl FromStr for Manifest {
     }
 }
 
-/// A manifest that is not TOML.
+/// A manifest that cannot be read.
 #[derive(Debug, Error, Diagnostic)]
-#[error("`{path}:{line}` is not TOML: {reason}")]
-#[diagnostic(code("toml-invalid"), help("correct the line"))]
+#[error("`{path}:{line}` {problem}")]
+#[diagnostic(code("toml-invalid"), help("{help}"))]
 pub struct ManifestError {
-    path: String,
-    line: usize,
-    reason: String,
+    pub path: String,
+    pub line: usize,
+    pub problem: String,
+    /// What to do.
+    pub help: &'static str,
 }
 
 impl fmt::Display for Manifest {
@@ -50,15 +52,23 @@ impl fmt::Display for Manifest {
 }
 
 impl Manifest {
-    /// Reads the file at `path`, which has this text.
-    pub fn read(path: &str, text: &str) -> Result<Self, ManifestError> {
+    /// Reads the file at `path`, which has this text, or none for that reason.
+    pub fn read(path: &str, text: Result<&str, &str>) -> Result<Self, ManifestError> {
+        let wrong = |line, problem, help| ManifestError {
+            path: path.to_owned(),
+            line,
+            problem,
+            help,
+        };
+        let text = text.map_err(|why| {
+            let problem = format!("{why}, and kbr reads only text files of at most 8 MiB");
+            wrong(1, problem, "put a file with its text there")
+        })?;
         text.parse().map_err(|error: TomlError| {
             let start = error.span().map_or(0, |span| span.start);
-            ManifestError {
-                path: path.to_owned(),
-                line: text.bytes().take(start).filter(|it| *it == b'\n').count() + 1,
-                reason: error.message().replace('\n', ", "),
-            }
+            let line = text.bytes().take(start).filter(|it| *it == b'\n').count() + 1;
+            let problem = format!("is not TOML: {}", error.message().replace('\n', ", "));
+            wrong(line, problem, "correct the line")
         })
     }
 

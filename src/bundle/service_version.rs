@@ -59,8 +59,8 @@ impl Existing {
 
 /// The version of the operator.
 pub fn of_manifest(tree: &Tree) -> Result<BundleVersion, BundleError> {
-    let manifest = tree.text(layout::MANIFEST);
-    let manifest = manifest.map(|text| Manifest::read(layout::MANIFEST, text));
+    let manifest = tree.entry(layout::MANIFEST);
+    let manifest = manifest.map(|it| Manifest::read(layout::MANIFEST, it.text()));
     let version = manifest
         .transpose()?
         .and_then(|manifest| manifest.version());

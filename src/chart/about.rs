@@ -17,8 +17,8 @@ const FIRST: &str = "0.1.0";
 
 pub fn chart(project: &Project, tree: &Tree, settings: &Settings) -> Result<String, ChartError> {
     let name = project.project_name.as_str();
-    let manifest = tree.text(layout::MANIFEST);
-    let manifest = manifest.map(|text| Manifest::read(layout::MANIFEST, text));
+    let manifest = tree.entry(layout::MANIFEST);
+    let manifest = manifest.map(|it| Manifest::read(layout::MANIFEST, it.text()));
     let version = manifest
         .transpose()?
         .and_then(|manifest| manifest.version());

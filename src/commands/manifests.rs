@@ -21,13 +21,12 @@ use crate::commands::reference;
 use crate::commands::storage;
 use crate::commands::types::Types;
 use crate::layout;
-use crate::manifests::code_marker::{self, Location};
-use crate::manifests::{self, MarkerError, Watched, rbac, webhook};
+use crate::manifests::{self, MarkerError, Watched, code_marker, rbac, webhook};
 use crate::plan::{Change, is_generated};
 use crate::project::{Certificates, Project, Resource};
 use crate::tree::Tree;
 use error::ManifestsError;
-use sources::Sources;
+use sources::{Sources, is_among_sources};
 
 /// The manifests from the markers of all sources.
 pub struct FromMarkers {
@@ -47,10 +46,12 @@ pub fn from_markers(project: &Project, tree: &Tree) -> Result<FromMarkers> {
         markers.extend(found);
         errors.extend(wrong);
     }
-    let (outside, unread) = (sources.outside(&markers), unread_modules(tree));
-    // Without them, nobody knows what is outside.
-    let is_known = outside.is_empty() || unread.is_empty();
-    errors.extend(if is_known { outside } else { unread });
+    let (certain, others) = sources.outside(&markers);
+    errors.extend(certain);
+    let unread = sources.unread(tree);
+    // What they declare is not known, so nobody knows whether the others are outside.
+    let is_known = others.is_empty() || unread.is_empty();
+    errors.extend(if is_known { others } else { unread });
     let compiled: Vec<&str> = sources.compiled().collect();
     let namespace = project.project_name.namespace();
     let mut or_errors = |documents: std::result::Result<_, Vec<MarkerError>>| {
@@ -85,35 +86,10 @@ pub fn from_markers(project: &Project, tree: &Tree) -> Result<FromMarkers> {
     Err(ManifestsError::Markers(errors).into())
 }
 
-fn is_among_sources(path: &str) -> bool {
-    layout::SOURCES
-        .iter()
-        .any(|folder| path.starts_with(folder))
-}
-
 /// Warnings about sources that were not read: their markers have no effect.
 fn unread_sources(tree: &Tree) -> impl Iterator<Item = String> {
     let unread = tree.unread().filter(|(path, _)| is_among_sources(path));
     unread.map(|(path, why)| format!("`{path}` {why}: markers in it are not read"))
-}
-
-/// The errors for modules that were not read.
-fn unread_modules(tree: &Tree) -> Vec<MarkerError> {
-    let entries = tree.entries();
-    let modules = entries.filter(|(path, _)| is_among_sources(path) && path.ends_with(".rs"));
-    let unread = modules.filter_map(|(path, entry)| {
-        let location = Location {
-            path: path.to_owned(),
-            line: 1,
-            column: 1,
-        };
-        let message = format!(
-            "the module {}, and kbr reads only text files",
-            entry.text().err()?
-        );
-        Some(location.error(message, "put its text there"))
-    });
-    unread.collect()
 }
 
 /// The manifests, and PROJECT if a scope has changed; from the compiled types, if there are any.

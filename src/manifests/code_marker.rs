@@ -110,6 +110,12 @@ impl fmt::Display for Location {
 }
 
 impl Location {
+    /// The beginning of a line.
+    pub fn start(path: String, line: usize) -> Self {
+        let column = 1;
+        Self { path, line, column }
+    }
+
     pub fn error(&self, message: impl Into<String>, help: impl Into<String>) -> MarkerError {
         MarkerError {
             location: self.clone(),

@@ -5,21 +5,20 @@ use serde_json::Value;
 use crate::commands::desired::resources_of;
 use crate::commands::error::Result;
 use crate::commands::types::Types;
+use crate::kustomize;
 use crate::layout::{self, Place};
 use crate::manifests::json::{list_of, text_of};
 use crate::manifests::policy::{self, KnownKind};
 use crate::project::Project;
 use crate::tree::Tree;
-use crate::yaml::{self, YamlError};
+use crate::yaml::YamlError;
 
 use super::error::ManifestsError;
 
 /// Refuses policies that the API server would refuse, or that could not work. Returns warnings about policies that are
 /// not deployed.
 pub fn check(project: &Project, types: &Types, tree: &Tree) -> Result<Vec<String>> {
-    let all = tree.files();
-    let is_policy = |path: &str| path.starts_with(layout::POLICIES) && path.ends_with(".yaml");
-    let files: Vec<(&str, &str)> = all.filter(|(path, _)| is_policy(path)).collect();
+    let files = kustomize::files(tree, layout::POLICIES)?;
     if files.is_empty() {
         return Ok(Vec::new());
     }
@@ -58,7 +57,7 @@ fn kinds(project: &Project, types: &Types, tree: &Tree) -> Result<Vec<KnownKind>
     for resource in &project.resources {
         if resource.external().is_some() {
             let path = Place::of(project, resource).external_crd();
-            let crds = yaml::read(&path, tree.text(&path).unwrap_or_default())?;
+            let crds = kustomize::objects(tree, &path)?;
             kinds.extend(crds.iter().flat_map(of_crd));
         }
         if let Some(core) = resource.core_type() {

@@ -6,12 +6,27 @@ use super::laws::add_crds;
 use super::{Bench, planned};
 use crate::cli::{Cli, Known};
 use crate::layout;
+use crate::report::Problem;
 use crate::tree::Tree;
 
 fn project() -> Bench {
     Bench::small("")
         .after("create api --group crew --version v1 --kind Captain")
         .after("create webhook --group crew --version v1 --kind Captain --programmatic-validation")
+}
+
+const EXTERNAL_CRD: &str = "tests/external/cert-manager.io_clusterissuers.yaml";
+
+/// The project with a policy for a type of another operator.
+fn with_external(mut bench: Bench) -> Bench {
+    let given = crate::commands::external::tests::CRDS;
+    bench
+        .files
+        .insert("given.yaml".to_owned(), given.to_owned());
+    let of = "--group cert-manager.io --version v1 --kind ClusterIssuer";
+    bench.after(&format!(
+        "create policy {of} --external-api-crd given.yaml --validating"
+    ))
 }
 
 /// One command of each kind.
@@ -59,17 +74,8 @@ fn a_manifest_that_is_no_toml_is_named_by_what_reads_its_version() {
 /// CRDs may be large: the other commands do not parse them.
 #[test]
 fn a_broken_file_is_refused_by_the_commands_that_need_it() {
-    let external = "--group cert-manager.io --version v1 --kind ClusterIssuer";
-    let mut bench = project();
-    let given = crate::commands::external::tests::CRDS;
-    bench
-        .files
-        .insert("given.yaml".to_owned(), given.to_owned());
-    let bench = bench
-        .after("create api --group crew --version v1 --kind Ship")
-        .after(&format!(
-            "create policy {external} --external-api-crd given.yaml --validating"
-        ));
+    let bench = with_external(project());
+    let bench = bench.after("create api --group crew --version v1 --kind Ship");
     let delete_api = "delete api --group crew --version v1 --kind Ship";
     let [create, delete_webhook, edit, rename, update, manifests] = COMMANDS;
     for (path, needing, others) in [
@@ -84,7 +90,7 @@ fn a_broken_file_is_refused_by_the_commands_that_need_it() {
             &[create, delete_webhook, edit, rename, update, manifests],
         ),
         (
-            "tests/external/cert-manager.io_clusterissuers.yaml",
+            EXTERNAL_CRD,
             &[manifests],
             &[create, delete_webhook, edit, rename, update, delete_api],
         ),
@@ -108,17 +114,21 @@ fn a_broken_file_is_refused_by_the_commands_that_need_it() {
 fn what_is_no_text_file_is_named_or_left_alone() {
     let sample = "config/samples/crew_v1_captain.yaml";
     let crd = "config/crd/bases/crew.example.com_captains.yaml";
-    let mut bench = project();
+    let policy = "config/policy/cert-manager.io_v1_clusterissuer_validating.yaml";
+    let mut bench = with_external(project());
     add_crds(&mut bench);
-    let more = ["chart", "bundle --version 1.0.0", "docs"];
+    let more = ["chart", "bundle", "docs"];
     let delete_controller = "delete controller --group crew --version v1 --kind Captain";
     let mut found = BTreeMap::<&str, BTreeSet<Vec<&str>>>::new();
     for path in [
         layout::CRD_KUSTOMIZATION,
         layout::SAMPLES_KUSTOMIZATION,
         layout::LIB,
+        layout::MANIFEST,
         sample,
         crd,
+        EXTERNAL_CRD,
+        policy,
     ] {
         for what in [
             "a folder",
@@ -161,9 +171,54 @@ fn what_is_no_text_file_is_named_or_left_alone() {
         ),
         (sample, vec![chart, bundle, docs]),
         (crd, vec![delete_webhook, rename, manifests, chart]),
+        (layout::MANIFEST, vec![delete_webhook, chart, bundle]),
+        (EXTERNAL_CRD, vec![manifests]),
+        (policy, vec![manifests]),
     ];
     let expected = expected.map(|(path, needing)| (path, BTreeSet::from([needing])));
     assert_eq!(found, BTreeMap::from(expected));
+}
+
+/// What is not read is named instead of the files that it may declare, and nothing else is hidden.
+#[cfg(unix)]
+#[test]
+fn markers_are_refused_beside_what_is_not_read() {
+    const MARKER: &str = "// +kbr:rbac:groups=a,resources=b,verbs=get\n";
+    let shared = "[dependencies]\nshared = { path = \"crates/shared\" }\n";
+    let mut bench = project();
+    let manifest = bench.text(layout::MANIFEST);
+    let manifest = manifest.replace("[dependencies]\n", shared);
+    bench.files.insert(layout::MANIFEST.to_owned(), manifest);
+    for path in ["crates/shared/src/lib.rs", "build.rs", "tests/it/mine.rs"] {
+        bench.edit(path, MARKER);
+    }
+    let webhooks = "src/webhook.rs";
+    for (path, what, place) in [
+        (layout::MANIFEST, "[package\n", "Cargo.toml:1:1: "),
+        (layout::MANIFEST, "a symbolic link", "Cargo.toml:1:1: "),
+        (webhooks, "a symbolic link", "src/webhook.rs:1:1: "),
+        (webhooks, "not UTF-8", "src/webhook.rs:1:1: "),
+    ] {
+        let tree = if what.ends_with('\n') {
+            let mut broken = bench.clone();
+            broken.files.insert(path.to_owned(), what.to_owned());
+            broken.tree()
+        } else {
+            tree_with(&bench, path, what)
+        };
+        let words = ["kbr", "manifests"].map(std::ffi::OsString::from);
+        let cli = Cli::of(&words, &Known::default()).expect("a line");
+        let error = planned(cli, &tree).expect("a plan").expect_err(path);
+        let problems = Problem::all(&error).into_iter();
+        let found: Vec<String> = problems.map(|problem| problem.message).collect();
+        assert_eq!(found.len(), 3, "{path} {what}: {found:?}");
+        for place in [place, "build.rs:1:1: ", "tests/it/mine.rs:1:1: "] {
+            assert!(
+                found.iter().any(|it| it.starts_with(place)),
+                "{path} {what}: {found:?}"
+            );
+        }
+    }
 }
 
 /// The project, loaded from a disk where something else is at that path.
@@ -185,7 +240,10 @@ fn tree_with(bench: &Bench, path: &str, what: &str) -> Tree {
         _ => fs::write(&file, vec![b' '; 9 << 20]),
     }
     .expect("something else");
-    Tree::load(root.path()).expect("a tree")
+    let mut tree = Tree::load(root.path()).expect("a tree");
+    let sources = tree.read_sources(root.path(), &|_| true);
+    sources.expect("sources");
+    tree
 }
 
 #[test]
