@@ -311,7 +311,7 @@ pub fn near(root: &Path, path: &str) -> Option<String> {
 }
 
 /// Whether a file of that name may contain objects.
-fn is_object(name: &str) -> bool {
+pub fn is_object(name: &str) -> bool {
     let endings = [".yaml", ".yml", ".json"];
     endings.iter().any(|ending| name.ends_with(ending))
 }

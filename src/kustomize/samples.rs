@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use crate::layout;
 use crate::manifests::json::{is_true, list_of, text_of};
-use crate::tree::Tree;
+use crate::tree::{self, Tree};
 use crate::yaml::{self, YamlError};
 
 /// The samples of versions that these CRDs serve, in the order of their files.
@@ -39,10 +39,10 @@ pub fn objects(tree: &Tree, folder: &str) -> Result<Vec<Value>, YamlError> {
     Ok(objects)
 }
 
-/// The YAML files of a folder, which must all be text files.
+/// The files of a folder that may have objects, which must all be text files.
 pub fn files<'a>(tree: &'a Tree, folder: &str) -> Result<Vec<(&'a str, &'a str)>, YamlError> {
-    let is_yaml = |path: &str| path.starts_with(folder) && path.ends_with(".yaml");
-    let entries = tree.entries().filter(|(path, _)| is_yaml(path));
+    let is_wanted = |path: &str| path.starts_with(folder) && tree::is_object(path);
+    let entries = tree.entries().filter(|(path, _)| is_wanted(path));
     let read = entries.map(|(path, entry)| {
         let text = entry.text().map_err(|why| YamlError::unread(path, why))?;
         Ok((path, text))

@@ -1,5 +1,7 @@
 //! The changes for a new API, and the conflicts with existing ones; tested on values.
 
+use std::collections::BTreeSet;
+
 use crate::commands::tests::Bench;
 use crate::layout;
 use crate::plan::Outcome;
@@ -65,6 +67,27 @@ fn a_type_may_have_every_name_that_kubernetes_and_rust_accept() {
     assert_eq!(warnings(&bench, &next), [""; 0]);
     let deleted = bench.after("delete api --version match --kind postgresql");
     assert_eq!(deleted.project(), Bench::new().project());
+}
+
+#[test]
+fn the_samples_of_all_versions_have_names_that_differ_and_fit() {
+    for kind in ["A".to_owned(), "A".repeat(30), "A".repeat(59)] {
+        let create = format!("create api --controller=false --kind {kind} --version ");
+        let mut bench = Bench::small("").after(&format!("{create}v1"));
+        let lengths = [2, 30, 31, 56, 57, 63];
+        for length in lengths {
+            bench = bench.after(&format!("{create}{}", "v".repeat(length)));
+        }
+        let samples = bench.files.iter();
+        let samples = samples.filter(|(path, _)| path.starts_with(layout::SAMPLES));
+        let names = samples.filter_map(|(_, text)| {
+            let mut lines = text.lines();
+            lines.find_map(|line| line.strip_prefix("  name: \"")?.strip_suffix('"'))
+        });
+        let names: BTreeSet<&str> = names.collect();
+        assert_eq!(names.len(), lengths.len() + 1, "{names:?}");
+        assert!(names.iter().all(|name| name.len() <= 63), "{names:?}");
+    }
 }
 
 #[test]
