@@ -179,9 +179,10 @@ fn left_out(all: &mut Vec<Object>) -> Vec<String> {
 /// Refuses a bundle that is too large for OLM.
 fn fits(files: &BTreeMap<String, String>) -> Result<(), BundleError> {
     let (size, limit) = (compressed_files(files.values()), CONFIG_MAP);
-    match size > limit {
-        true => Err(BundleError::TooLarge { size, limit }),
-        false => Ok(()),
+    if size > limit {
+        Err(BundleError::TooLarge { size, limit })
+    } else {
+        Ok(())
     }
 }
 

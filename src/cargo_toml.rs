@@ -9,7 +9,9 @@ use std::collections::BTreeSet;
 use std::fmt;
 use std::str::FromStr;
 
+use miette::Diagnostic;
 use semver::{Op, VersionReq};
+use thiserror::Error;
 use toml_edit::{
     Array, ArrayOfTables, DocumentMut, Item, KeyMut, Table, TableLike, TomlError, Value,
 };
@@ -31,6 +33,18 @@ impl FromStr for Manifest {
     }
 }
 
+/// A manifest that cannot be read.
+#[derive(Debug, Error, Diagnostic)]
+#[error("`{path}:{line}` {problem}")]
+#[diagnostic(code("toml-invalid"), help("{help}"))]
+pub struct ManifestError {
+    pub path: String,
+    pub line: usize,
+    pub problem: String,
+    /// What to do.
+    pub help: &'static str,
+}
+
 impl fmt::Display for Manifest {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.0.fmt(f)
@@ -38,6 +52,26 @@ impl fmt::Display for Manifest {
 }
 
 impl Manifest {
+    /// Reads the file at `path`, which has this text, or none for that reason.
+    pub fn read(path: &str, text: Result<&str, &str>) -> Result<Self, ManifestError> {
+        let wrong = |line, problem, help| ManifestError {
+            path: path.to_owned(),
+            line,
+            problem,
+            help,
+        };
+        let text = text.map_err(|why| {
+            let problem = format!("{why}, and kbr reads only text files of at most 8 MiB");
+            wrong(1, problem, "put a file with its text there")
+        })?;
+        text.parse().map_err(|error: TomlError| {
+            let start = error.span().map_or(0, |span| span.start);
+            let line = text.bytes().take(start).filter(|it| *it == b'\n').count() + 1;
+            let problem = format!("is not TOML: {}", error.message().replace('\n', ", "));
+            wrong(line, problem, "correct the line")
+        })
+    }
+
     /// The version of the package, also if it is that of the workspace.
     pub fn version(&self) -> Option<String> {
         let own = self.0.get("package")?.get("version")?;

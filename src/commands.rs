@@ -239,9 +239,12 @@ fn manifests(args: &ManifestsArgs, color: Color, run: &Run) -> Result<()> {
     desired.warnings.extend(compared.warnings);
     let safe = against::lines(&compared.safe);
     let rollback = against::lines(&compared.rollback);
-    let shown = |all: &[String], changes| match run.is_verbose {
-        true => all.to_vec(),
-        false => against::brief(changes),
+    let shown = |all: &[String], changes| {
+        if run.is_verbose {
+            all.to_vec()
+        } else {
+            against::brief(changes)
+        }
     };
     if run.is_verbose || args.against.is_none() {
         run.report.safe(&safe, &shown(&safe, &compared.safe));
@@ -295,9 +298,10 @@ fn import_project(args: &ImportProjectArgs, directory: Option<&Path>, run: &Run)
     let files = tree::read_foreign(&from, go::is_entered, go::is_read)?;
     let dir = from.display().to_string();
     let bases = layout::CRD_BASES.trim_end_matches('/');
-    let documents = match from.join(bases).is_dir() {
-        true => crd_files::crds(&from, &[bases.to_owned()], &[]),
-        false => Ok(Documents::default()),
+    let documents = if from.join(bases).is_dir() {
+        crd_files::crds(&from, &[bases.to_owned()], &[])
+    } else {
+        Ok(Documents::default())
     };
     let seen = seen_from(root, &from);
     let planned = import_project::plan(args, &dir, &seen, &files, documents, folder_name(root))?;
@@ -330,9 +334,10 @@ fn init(args: &InitArgs, run: &Run) -> Result<()> {
 
 /// Which parts of an API to create: from the command line, or else from the user's answers.
 fn parts(project: &Project, args: &ApiArgs, report: &Report) -> Result<Parts> {
-    let typed = match args.external.is_given() {
-        true => args.resource.or(Some(false)),
-        false => args.resource,
+    let typed = if args.external.is_given() {
+        args.resource.or(Some(false))
+    } else {
+        args.resource
     };
     let resource = report.answer(typed, "Create the resource (API type)?")?;
     let controller = if resource && create_api::has_controller_elsewhere(project, args) {

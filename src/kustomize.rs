@@ -22,4 +22,4 @@ pub use error::KustomizeError;
 pub use manager::{container, manager, metrics};
 pub use pods::{containers, items};
 pub use root::Root;
-pub use samples::{objects, samples};
+pub use samples::{files, objects, samples};

@@ -15,7 +15,7 @@ use std::fmt;
 use std::str::FromStr;
 
 pub use plural::pluralize;
-pub use reserved::{group_module, is_among, is_keyword};
+pub use reserved::{group_module, is_among, is_keyword, version_module};
 pub use rules::{CRD_NAME_MAX, WEBHOOK_NAME_MAX, split_image};
 
 /// Why a name was refused, and what to type instead; one sentence each.
@@ -33,23 +33,25 @@ impl NameError {
         reason: impl Into<String>,
         remedy: impl Into<String>,
     ) -> Result<(), Self> {
-        match is_valid {
-            true => Ok(()),
-            false => Err(Self {
+        if is_valid {
+            Ok(())
+        } else {
+            Err(Self {
                 reason: reason.into(),
                 remedy: remedy.into(),
-            }),
+            })
         }
     }
 
     /// Says to type the name that was probably meant, if there is one that the rule accepts.
     fn or_meant(self, meant: &str, is_accepted: bool) -> Self {
-        match is_accepted {
-            true => Self {
+        if is_accepted {
+            Self {
                 remedy: format!("type `{meant}`"),
                 ..self
-            },
-            false => self,
+            }
+        } else {
+            self
         }
     }
 }
@@ -226,22 +228,45 @@ impl Kind {
         if known.iter().any(|kind| kind == text) {
             return text.parse();
         }
-        let simple = |text: &str| text.to_lowercase().replace(['-', '_', '.', ' '], "");
-        let typed = simple(text);
-        let is_meant = |kind: &&String| {
-            let kind = simple(kind);
-            kind == typed || pluralize(&kind) == typed
-        };
         let new = checked(text.to_owned(), rules::new_kind, near::kind).map(Self);
-        new.map_err(|refused| match known.iter().find(is_meant) {
+        new.map_err(|refused| match Self::meant(text, known) {
             Some(kind) => refused.or_meant(kind, true),
             None => refused,
+        })
+    }
+
+    /// Parses the kind of a type that is created: one that follows no convention is refused only if Kubernetes or Rust has
+    /// no such name, or if it means a kind that is known.
+    pub fn created(text: &str, known: &[String]) -> Result<Self, NameError> {
+        match Self::typed(text, known) {
+            Err(_) if Self::meant(text, known).is_none() => text.parse(),
+            typed => typed,
+        }
+    }
+
+    /// The known kind that a word means: in another case, with other separators, or in the plural.
+    fn meant<'a>(text: &str, known: &'a [String]) -> Option<&'a String> {
+        let simple = |text: &str| text.to_lowercase().replace(['-', '_', '.', ' '], "");
+        let typed = simple(text);
+        known.iter().find(|kind| {
+            let kind = simple(kind);
+            kind == typed || pluralize(&kind) == typed
         })
     }
 
     /// Name of its type in Rust, in upper camel case.
     pub fn type_name(&self) -> String {
         type_name(&self.0)
+    }
+
+    /// What is unusual about it.
+    pub fn unusual(&self) -> Option<String> {
+        let type_name = self.type_name();
+        (type_name != self.0).then(|| {
+            format!(
+                "the kind `{self}` is not in upper camel case; its type in Rust is `{type_name}`"
+            )
+        })
     }
 
     /// The kind in lower case: singular resource name, file and module stem.
@@ -264,15 +289,26 @@ impl Version {
         checked(text.to_owned(), rules::new_version, near::version).map(Self)
     }
 
+    /// Parses the version of a type that is created: whatever Kubernetes accepts.
+    pub fn created(text: &str, known: &[String]) -> Result<Self, NameError> {
+        text.parse().or_else(|_| Self::typed(text, known))
+    }
+
+    /// What is unusual about it.
+    pub fn unusual(&self) -> Option<String> {
+        rules::new_version(&self.0).is_err().then(|| {
+            format!(
+                "the version `{self}` does not have a form such as `v1` or `v1beta2`: Kubernetes sorts it after those \
+                 that have; its module in Rust is `{}`",
+                self.module()
+            )
+        })
+    }
+
     /// Name of its Rust module.
     pub fn module(&self) -> String {
         version_module(&self.0)
     }
-}
-
-/// Name of the Rust module of an API version.
-pub fn version_module(version: &str) -> String {
-    group_module(version, "")
 }
 
 #[cfg(test)]
@@ -380,6 +416,31 @@ mod tests {
             let is_new = kind == type_name;
             assert_eq!(Kind::typed(kind, &[]).is_ok(), is_new, "{kind}");
             assert!(Kind::typed(kind, &[kind.to_owned()]).is_ok(), "{kind}");
+            assert!(Kind::created(kind, &[]).is_ok(), "{kind}");
+        }
+        let known = ["Captain".to_owned()];
+        for kind in ["captain", "captains", "CAPTAIN"] {
+            let refused = Kind::created(kind, &known).map(|kind| kind.to_string());
+            let is_new = kind == "CAPTAIN";
+            assert_eq!(refused.is_ok(), is_new, "{kind}");
+        }
+        // Only what is wrong is named, not the conventions.
+        for (kind, reason) in [
+            (
+                "result",
+                "`result` cannot be a kind: it is in Rust's prelude",
+            ),
+            (
+                "context",
+                "`context` cannot be a kind: the emitted code uses that name",
+            ),
+            (
+                "cron-job",
+                "`cron-job` is not a kind: it must be of at most 59 letters and digits, and begin with a letter",
+            ),
+        ] {
+            let refused = Kind::created(kind, &known).expect_err(kind);
+            assert_eq!(refused.reason, reason);
         }
         each::<Kind>(
             &["", "Cron-Job", "Cron_Job", "2Foo", "Föö", "Foo Bar", "box"],

@@ -109,9 +109,10 @@ impl Plan {
         conflicts.dedup();
         if !conflicts.is_empty() {
             let is_other_content = |it: &Conflict| it.why == Why::OtherContent;
-            let help = match may_force && conflicts.iter().all(is_other_content) {
-                true => "move it out of the way, or add `--force` to overwrite it",
-                false => "move it out of the way, and run the command again",
+            let help = if may_force && conflicts.iter().all(is_other_content) {
+                "move it out of the way, or add `--force` to overwrite it"
+            } else {
+                "move it out of the way, and run the command again"
             };
             errors.insert(0, PlanError::Conflicts { conflicts, help });
         }

@@ -23,9 +23,10 @@ pub fn hash(text: &str) -> String {
 /// The text as git stores it, with the line ends of Unix.
 pub fn normalized(text: &str) -> Cow<'_, str> {
     // A single byte is found much faster, and most texts have none.
-    match text.contains('\r') && text.contains("\r\n") {
-        true => text.replace("\r\n", "\n").into(),
-        false => text.into(),
+    if text.contains('\r') && text.contains("\r\n") {
+        text.replace("\r\n", "\n").into()
+    } else {
+        text.into()
     }
 }
 

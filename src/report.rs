@@ -113,9 +113,10 @@ impl Report {
             return;
         }
         let diffs: String = plan.visible().filter_map(diff).collect();
-        self.output(match self.is_diff_coloured {
-            true => painted(&diffs),
-            false => diffs,
+        self.output(if self.is_diff_coloured {
+            painted(&diffs)
+        } else {
+            diffs
         });
         let mut text = String::new();
         if self.mode != Mode::Check {

@@ -197,9 +197,10 @@ impl<'a> Code<'a> {
 
     /// The token after `at`, and after what it opens.
     pub fn after(&self, at: usize) -> usize {
-        match self.is_opening(at) {
-            true => (self.closing(at) + 1).min(self.len()),
-            false => at + 1,
+        if self.is_opening(at) {
+            (self.closing(at) + 1).min(self.len())
+        } else {
+            at + 1
         }
     }
 
@@ -309,4 +310,4 @@ pub fn replaced(text: &str, range: Range<usize>, all: &[Replacement]) -> String 
 }
 
 #[cfg(test)]
-mod tests;
+pub mod tests;

@@ -185,6 +185,7 @@ fn source(file: &'static File<'static>) -> &'static str {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::rust::tests::{assert_free_of_versions, modules_in_scope};
 
     static API: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/templates/api");
     static POLICY: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/templates/policy");
@@ -218,6 +219,21 @@ mod tests {
                 "{path}"
             );
         }
+    }
+
+    #[test]
+    fn a_version_has_no_module_that_the_code_beside_it_uses() {
+        let mut modules = std::collections::BTreeSet::new();
+        for (path, text) in files() {
+            let declares = ["init/api/src/lib.rs.hbs", "init/src/webhook.rs.hbs"];
+            if declares.contains(&path.as_str()) || text.contains("\nuse api::") {
+                modules.extend(modules_in_scope(text));
+            }
+        }
+        for known in ["conditions", "kube", "serde_json", "status", "tests"] {
+            assert!(modules.contains(known), "{known} in {modules:?}");
+        }
+        assert_free_of_versions(&modules);
     }
 
     #[test]

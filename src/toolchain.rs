@@ -31,9 +31,10 @@ fn output(command: &mut Command) -> io::Result<Result<String, String>> {
     let output = command.stdin(Stdio::null()).output()?;
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
     let stdout = text(&output.stdout);
-    Ok(match output.status.success() {
-        true => Ok(stdout),
-        false => Err((stdout + &text(&output.stderr)).trim().to_owned()),
+    Ok(if output.status.success() {
+        Ok(stdout)
+    } else {
+        Err((stdout + &text(&output.stderr)).trim().to_owned())
     })
 }
 

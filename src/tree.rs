@@ -44,6 +44,18 @@ pub enum Entry {
     Opaque(&'static str),
 }
 
+impl Entry {
+    /// The text of a file, or why there is none.
+    pub fn text(&self) -> Result<&str, &'static str> {
+        match self {
+            Self::File(text) => Ok(text),
+            Self::Folder => Err("is a folder"),
+            Self::Link => Err("is a symbolic link"),
+            Self::Opaque(why) => Err(why),
+        }
+    }
+}
+
 /// The files of one project, by path relative to its root, with `/` between the parts.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Tree {
@@ -169,27 +181,26 @@ impl Tree {
 
     /// The text of the file at `path`, if there is one.
     pub fn text(&self, path: &str) -> Option<&str> {
-        match self.entries.get(path) {
-            Some(Entry::File(text)) => Some(text),
-            _ => None,
-        }
+        self.entries.get(path)?.text().ok()
     }
 
     /// The paths that exist and were not read, each with the reason.
     pub fn unread(&self) -> impl Iterator<Item = (&str, &'static str)> {
-        self.entries.iter().filter_map(|(path, entry)| match entry {
-            Entry::Link => Some((path.as_str(), "is a symbolic link")),
-            Entry::Opaque(why) => Some((path.as_str(), *why)),
-            Entry::File(_) | Entry::Folder => None,
-        })
+        let entries = self.entries();
+        let entries = entries.filter(|(_, entry)| **entry != Entry::Folder);
+        entries.filter_map(|(path, entry)| Some((path, entry.text().err()?)))
     }
 
     /// The text files, in the order of their paths.
     pub fn files(&self) -> impl Iterator<Item = (&str, &str)> {
-        self.entries.iter().filter_map(|(path, entry)| match entry {
-            Entry::File(text) => Some((path.as_str(), text.as_str())),
-            _ => None,
-        })
+        self.entries()
+            .filter_map(|(path, entry)| Some((path, entry.text().ok()?)))
+    }
+
+    /// Everything that exists, in the order of the paths.
+    pub fn entries(&self) -> impl Iterator<Item = (&str, &Entry)> {
+        let entries = self.entries.iter();
+        entries.map(|(path, entry)| (path.as_str(), entry))
     }
 }
 
@@ -280,9 +291,10 @@ pub fn given(root: &Path, path: &str) -> Result<Given, IoError> {
         is_folder: found.is_dir(),
         files: Vec::new(),
     };
-    match given.is_folder {
-        true => objects_below(&place, path.trim_end_matches('/'), &mut given.files)?,
-        false => given.files.push((path.to_owned(), read_text(&place)?)),
+    if given.is_folder {
+        objects_below(&place, path.trim_end_matches('/'), &mut given.files)?
+    } else {
+        given.files.push((path.to_owned(), read_text(&place)?))
     }
     Ok(given)
 }
@@ -299,7 +311,7 @@ pub fn near(root: &Path, path: &str) -> Option<String> {
 }
 
 /// Whether a file of that name may contain objects.
-fn is_object(name: &str) -> bool {
+pub fn is_object(name: &str) -> bool {
     let endings = [".yaml", ".yml", ".json"];
     endings.iter().any(|ending| name.ends_with(ending))
 }

@@ -35,9 +35,10 @@ fn without_blanks(text: String) -> String {
         .map(|line| if is_blank(&line) { "" } else { line });
     let emptied = lines.collect::<Vec<_>>().join("\n") + "\n";
     let read = |text: &str| serde_yaml::from_str::<serde_yaml::Value>(text).ok();
-    match read(&emptied) == read(&text) {
-        true => emptied,
-        false => text,
+    if read(&emptied) == read(&text) {
+        emptied
+    } else {
+        text
     }
 }
 

@@ -77,9 +77,12 @@ impl Record {
     /// The undo of the staged files; the others are listed because of their folders.
     pub(super) fn of_undo(plan: &Plan, staged: &[Staged], typed: Typed) -> Self {
         let is_done = |step: &Step| staged.iter().any(|it| it.step.path == step.path);
-        let file = |step: &Step| match is_done(step) {
-            true => Recorded::of(step, staged, [&step.after, &step.before]),
-            false => Recorded::of(step, staged, [&step.before, &step.before]),
+        let file = |step: &Step| {
+            if is_done(step) {
+                Recorded::of(step, staged, [&step.after, &step.before])
+            } else {
+                Recorded::of(step, staged, [&step.before, &step.before])
+            }
         };
         Self {
             typed,
@@ -420,9 +423,10 @@ mod tests {
         ] {
             let folder = half_done();
             let link = folder.path().join(link);
-            match link.is_dir() {
-                true => fs::remove_dir_all(&link).expect("a folder"),
-                false => drop(fs::remove_file(&link)),
+            if link.is_dir() {
+                fs::remove_dir_all(&link).expect("a folder")
+            } else {
+                drop(fs::remove_file(&link))
             }
             symlink(outside.path().join(to), &link).expect("a link");
             assert_refused(folder.path(), true, &format!("`{path}` changed since"));

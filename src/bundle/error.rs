@@ -3,6 +3,7 @@
 use miette::Diagnostic;
 use thiserror::Error;
 
+use crate::cargo_toml::ManifestError;
 use crate::kustomize::KustomizeError;
 use crate::names::NameError;
 use crate::yaml::YamlError;
@@ -15,6 +16,9 @@ pub enum BundleError {
     #[error(transparent)]
     #[diagnostic(transparent)]
     Yaml(#[from] YamlError),
+    #[error(transparent)]
+    #[diagnostic(transparent)]
+    Manifest(#[from] ManifestError),
     #[error("`{path}`: {}", .source.reason)]
     #[diagnostic(code("bundle-version"))]
     #[diagnostic(help("{}, or type `kbr bundle --version VERSION`", .source.remedy))]

@@ -59,9 +59,11 @@ impl Existing {
 
 /// The version of the operator.
 pub fn of_manifest(tree: &Tree) -> Result<BundleVersion, BundleError> {
-    let manifest = tree.text(layout::MANIFEST);
-    let manifest: Option<Manifest> = manifest.and_then(|text| text.parse().ok());
-    let version = manifest.and_then(|manifest| manifest.version());
+    let manifest = tree.entry(layout::MANIFEST);
+    let manifest = manifest.map(|it| Manifest::read(layout::MANIFEST, it.text()));
+    let version = manifest
+        .transpose()?
+        .and_then(|manifest| manifest.version());
     let version = version.as_deref().unwrap_or(FIRST);
     let version = version.parse::<BundleVersion>();
     version.map_err(|source| BundleError::Version {
@@ -151,9 +153,10 @@ pub fn write(mut base: Value, parts: Parts, project: &str) -> String {
         json!({ "strategy": "deployment", "spec": install }),
     );
     spec.insert("installModes".to_owned(), parts.modes.into());
-    match parts.webhooks.is_empty() {
-        true => drop(spec.shift_remove("webhookdefinitions")),
-        false => drop(spec.insert("webhookdefinitions".to_owned(), parts.webhooks.into())),
+    if parts.webhooks.is_empty() {
+        drop(spec.shift_remove("webhookdefinitions"))
+    } else {
+        drop(spec.insert("webhookdefinitions".to_owned(), parts.webhooks.into()))
     }
     let definitions = map(&mut base["spec"], "customresourcedefinitions");
     let edited = definitions.shift_remove("owned").unwrap_or_default();

@@ -2,6 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
+use super::error::ChartError;
 use super::manager::Settings;
 use crate::cargo_toml::Manifest;
 use crate::kustomize::{objects, samples};
@@ -14,11 +15,13 @@ use crate::yaml::{self, YamlError};
 /// Version of the chart if `Cargo.toml` has none.
 const FIRST: &str = "0.1.0";
 
-pub fn chart(project: &Project, tree: &Tree, settings: &Settings) -> Result<String, YamlError> {
+pub fn chart(project: &Project, tree: &Tree, settings: &Settings) -> Result<String, ChartError> {
     let name = project.project_name.as_str();
-    let manifest = tree.text(layout::MANIFEST);
-    let manifest: Option<Manifest> = manifest.and_then(|text| text.parse().ok());
-    let version = manifest.and_then(|manifest| manifest.version());
+    let manifest = tree.entry(layout::MANIFEST);
+    let manifest = manifest.map(|it| Manifest::read(layout::MANIFEST, it.text()));
+    let version = manifest
+        .transpose()?
+        .and_then(|manifest| manifest.version());
     let mut chart = json!({
         "apiVersion": "v2",
         "name": name,

@@ -166,9 +166,12 @@ fn include(template: &str, project: &str) -> String {
 /// The map with another entry in the place of `key`.
 fn replaced(map: Map<String, Value>, key: &str, entry: &str) -> Map<String, Value> {
     let pairs = map.into_iter();
-    let pairs = pairs.map(|(name, value)| match name == key {
-        true => (entry.to_owned(), Value::Null),
-        false => (name, value),
+    let pairs = pairs.map(|(name, value)| {
+        if name == key {
+            (entry.to_owned(), Value::Null)
+        } else {
+            (name, value)
+        }
     });
     pairs.collect()
 }

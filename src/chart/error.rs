@@ -3,6 +3,7 @@
 use miette::Diagnostic;
 use thiserror::Error;
 
+use crate::cargo_toml::ManifestError;
 use crate::kustomize::KustomizeError;
 use crate::yaml::YamlError;
 
@@ -14,6 +15,9 @@ pub enum ChartError {
     #[error(transparent)]
     #[diagnostic(transparent)]
     Yaml(#[from] YamlError),
+    #[error(transparent)]
+    #[diagnostic(transparent)]
+    Manifest(#[from] ManifestError),
     #[error(
         "`{path}` has an object of the kind `{kind}`, whose CRD is in the chart, and Helm cannot install both at once"
     )]

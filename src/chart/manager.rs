@@ -204,12 +204,11 @@ fn exchanged(map: &mut Value, key: &str, new: Vec<(String, Value)>) -> Option<Va
     let (mut found, mut new) = (None, Some(new));
     let old = std::mem::take(map).into_iter();
     for (name, value) in old {
-        match name == key {
-            true => {
-                found = Some(value);
-                map.extend(new.take().into_iter().flatten());
-            }
-            false => drop(map.insert(name, value)),
+        if name == key {
+            found = Some(value);
+            map.extend(new.take().into_iter().flatten());
+        } else {
+            drop(map.insert(name, value))
         }
     }
     map.extend(new.into_iter().flatten());

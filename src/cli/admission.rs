@@ -4,7 +4,6 @@ use clap::Args;
 
 use crate::names::{Version, WebhookPath};
 
-use super::parse::new_version;
 use super::{ExternalArgs, TypeArgs};
 
 #[derive(Debug, Clone, Args)]
@@ -29,7 +28,6 @@ pub struct WebhookArgs {
     #[arg(
         long,
         value_name = "VERSION",
-        value_parser = new_version,
         value_delimiter = ',',
         requires = "conversion"
     )]

@@ -5,7 +5,6 @@ use clap::{Args, Subcommand};
 use crate::names::{ControllerName, Version};
 
 use super::TypeArgs;
-use super::parse::new_version;
 
 #[derive(Debug, Subcommand)]
 pub enum Delete {
@@ -57,7 +56,6 @@ pub struct DeleteWebhookArgs {
     #[arg(
         long,
         value_name = "VERSION",
-        value_parser = new_version,
         value_delimiter = ',',
         requires = "conversion"
     )]

@@ -9,7 +9,7 @@ use clap::error::ErrorKind;
 use clap::{CommandFactory, FromArgMatches};
 
 use crate::error::join;
-use crate::names::{Kind, NameError, Version};
+use crate::names::{Kind, Version};
 
 use super::{
     BundleArgs, ChartArgs, Cli, Command, DocsArgs, ManifestsArgs, Mode, Output, PLANNING,
@@ -38,10 +38,7 @@ impl Cli {
             known.kinds.extend_from_slice(&words);
             known.versions.extend(words);
         }
-        let mut kbr = match known.kinds.is_empty() && known.versions.is_empty() {
-            true => Self::kbr(),
-            false => with_known(Self::kbr(), &known),
-        };
+        let mut kbr = with_names(Self::kbr(), "", &known);
         let parsed = kbr.clone().try_get_matches_from(args);
         let parsed = parsed.map_err(|error| hints::with_hint(error, &kbr, args))?;
         let mut cli = Self::from_arg_matches(&parsed).map_err(|error| error.format(&mut kbr))?;
@@ -142,32 +139,33 @@ impl Cli {
     }
 }
 
-/// The description of a command that accepts these kinds and versions too, and corrects a word that means one of the kinds.
-fn with_known(command: clap::Command, known: &Known) -> clap::Command {
-    let command = command.mut_subcommands(|inner| with_known(inner, known));
+/// The description of a command that accepts these kinds and versions too, and corrects a word that means one of the kinds;
+/// `of` are its words. A type that is created, or gets another name, may have every name that Kubernetes and Rust accept.
+fn with_names(command: clap::Command, of: &str, known: &Known) -> clap::Command {
+    let command = command.mut_subcommands(|inner| {
+        let words = format!("{of} {}", inner.get_name());
+        with_names(inner, words.trim_start(), known)
+    });
     command.mut_args(|option| {
+        let is_new = of == "create api" || of.starts_with("rename ") && option.get_id() == "to";
         let (kinds, versions) = (known.kinds.clone(), known.versions.clone());
         let type_id = option.get_value_parser().type_id();
         match () {
             () if type_id == TypeId::of::<Kind>() => {
-                option.value_parser(move |text: &str| Kind::typed(text, &kinds))
+                let parse = if is_new { Kind::created } else { Kind::typed };
+                option.value_parser(move |text: &str| parse(text, &kinds))
             }
             () if type_id == TypeId::of::<Version>() => {
-                option.value_parser(move |text: &str| Version::typed(text, &versions))
+                let parse = if is_new {
+                    Version::created
+                } else {
+                    Version::typed
+                };
+                option.value_parser(move |text: &str| parse(text, &versions))
             }
             () => option,
         }
     })
-}
-
-/// A kind that must follow the conventions.
-pub fn new_kind(text: &str) -> Result<Kind, NameError> {
-    Kind::typed(text, &[])
-}
-
-/// A version that must follow the conventions.
-pub fn new_version(text: &str) -> Result<Version, NameError> {
-    Version::typed(text, &[])
 }
 
 /// The folder that a command line names with `-C`, which may have been refused.

@@ -5,7 +5,6 @@ use clap::{Args, Subcommand};
 use crate::names::{Kind, Plural, Version};
 
 use super::OptionalGroup;
-use super::parse::{new_kind, new_version};
 use super::target::parse_group;
 
 #[derive(Debug, Subcommand)]
@@ -21,11 +20,11 @@ pub enum Rename {
 #[derive(Debug, Args)]
 pub struct RenameKindArgs {
     /// Current name of the kind
-    #[arg(long, value_name = "KIND", value_parser = new_kind)]
+    #[arg(long, value_name = "KIND")]
     pub kind: Kind,
 
-    /// New name of the kind, in upper camel case, such as CronJob
-    #[arg(long, value_name = "KIND", value_parser = new_kind)]
+    /// New name of the kind, such as CronJob
+    #[arg(long, value_name = "KIND")]
     pub to: Kind,
 
     /// API group, without the domain [default: the domain itself]
@@ -40,11 +39,11 @@ pub struct RenameKindArgs {
 #[derive(Debug, Args)]
 pub struct RenameVersionArgs {
     /// Current name of the version
-    #[arg(long, value_name = "VERSION", value_parser = new_version)]
+    #[arg(long, value_name = "VERSION")]
     pub version: Version,
 
     /// New name of the version, such as v1
-    #[arg(long, value_name = "VERSION", value_parser = new_version)]
+    #[arg(long, value_name = "VERSION")]
     pub to: Version,
 
     /// API group, without the domain [default: the domain itself]
@@ -52,7 +51,7 @@ pub struct RenameVersionArgs {
     pub group: Option<OptionalGroup>,
 
     /// Kind that has the version [default: all kinds of the group that have it]
-    #[arg(long, value_name = "KIND", value_parser = new_kind)]
+    #[arg(long, value_name = "KIND")]
     pub kind: Option<Kind>,
 }
 

@@ -5,13 +5,11 @@ use clap::Args;
 use crate::names::{Group, Kind, NameError, Version};
 use crate::project::Resource;
 
-use super::parse::{new_kind, new_version};
-
 /// The type that a command is for.
 #[derive(Debug, Clone, Args)]
 pub struct TypeArgs {
     /// Kind of the type in upper camel case, such as CronJob
-    #[arg(long, value_name = "KIND", value_parser = new_kind)]
+    #[arg(long, value_name = "KIND")]
     pub kind: Kind,
 
     /// API group, without the domain, or a group of Kubernetes, such as apps [default: the domain itself]
@@ -19,7 +17,7 @@ pub struct TypeArgs {
     pub group: Option<OptionalGroup>,
 
     /// API version
-    #[arg(long, value_name = "VERSION", default_value = "v1alpha1", value_parser = new_version)]
+    #[arg(long, value_name = "VERSION", default_value = "v1alpha1")]
     pub version: Version,
 }
 

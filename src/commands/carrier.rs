@@ -26,7 +26,12 @@ pub struct Carrier<'a> {
 }
 
 impl<'a> Carrier<'a> {
-    pub fn new(before: &'a Project, [known, lines]: [&'a Rendered; 2], tree: &'a Tree) -> Self {
+    pub fn new(
+        before: &'a Project,
+        known: &'a Rendered,
+        lines: &'a Rendered,
+        tree: &'a Tree,
+    ) -> Self {
         Self {
             before,
             known,
@@ -41,18 +46,22 @@ impl<'a> Carrier<'a> {
     /// `ours` what the owner has, both with the new names.
     pub fn renamed(
         &mut self,
-        paths: [&str; 2],
+        from: &str,
+        to: &str,
         it: &Rerendered,
-        [base, ours]: [&str; 2],
+        base: &str,
+        ours: &str,
     ) -> String {
-        self.carry(paths, it, [base, ours], true)
+        self.carry(from, to, it, base, ours, true)
     }
 
     fn carry(
         &mut self,
-        [from, to]: [&str; 2],
+        from: &str,
+        to: &str,
         it: &Rerendered,
-        [base, ours]: [&str; 2],
+        base: &str,
+        ours: &str,
         is_rename: bool,
     ) -> String {
         let was = self.tree.text(from).unwrap_or_default();
@@ -95,7 +104,7 @@ impl<'a> Carrier<'a> {
             let it = Rerendered { old, new };
             changes.push(Change::Rewrite {
                 from: path.clone(),
-                text: self.carry([&path, &path], &it, [&it.old, text], false),
+                text: self.carry(&path, &path, &it, &it.old, text, false),
                 path,
                 rendered: Some(it),
             });

@@ -51,8 +51,18 @@ pub fn name_taken(
     .into()
 }
 
-/// Refuses a resource that would be in the folder of another group, or in the files of another type.
+/// Refuses a resource that would be in the folder of another group, or in the files of another type, and a version whose
+/// module would have the name of the project's crate.
 pub fn check_clashes(project: &Project, new: &Resource) -> Result<()> {
+    let crate_name = project.project_name.crate_name();
+    if new.is_own() && new.version.module() == crate_name {
+        let version = new.version.clone();
+        return Err(ApiError::VersionIsCrate {
+            version,
+            crate_name,
+        }
+        .into());
+    }
     for other in &project.resources {
         if project.groups_clash(new, other) {
             return Err(ApiError::GroupClash {

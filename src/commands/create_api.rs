@@ -13,7 +13,7 @@ use crate::commands::clashes::{
 use crate::commands::desired::{Desired, added};
 use crate::commands::error::Result;
 use crate::commands::external::error::ExternalError;
-use crate::commands::target::{Target, kubernetes_own, plural};
+use crate::commands::target::{Target, kubernetes_own, named, plural};
 use crate::project::{Api, CoreType, Gvk, Image, Origin, Policies, Project, Resource};
 use crate::scaffold;
 use error::ApiError;
@@ -46,6 +46,8 @@ pub fn plan(
             api.image = Some(image);
         }
     }
+    let mut warnings = target.warnings;
+    warnings.extend(unusual(&project, &resource));
     let before = scaffold::of(&project);
     project.upsert(resource.clone());
     let mut rewritten = Vec::new();
@@ -61,7 +63,19 @@ pub fn plan(
         changes.push(scaffold::crdgen(&project));
     }
     changes.extend(target.changes);
-    Ok(Desired::of(project, changes, target.warnings))
+    Ok(Desired::of(project, changes, warnings))
+}
+
+/// Warnings about new names that Kubernetes accepts and its conventions do not have.
+fn unusual(project: &Project, new: &Resource) -> Vec<String> {
+    if !new.is_own() || project.apis().any(|api| api.gvk() == new.gvk()) {
+        return Vec::new();
+    }
+    let is_new_kind = project.versions_of(new).next().is_none();
+    let of_kind = new.kind.unusual().filter(|_| is_new_kind);
+    let undo = format!("; `kbr delete api {}` undoes this", named(new));
+    let all = of_kind.into_iter().chain(new.version.unusual());
+    all.map(|warning| warning + &undo).collect()
 }
 
 /// Whether another version of the kind has a controller, which serves all versions.
@@ -107,9 +121,10 @@ fn resource(
         }
         found => own(project, args, parts, found.filter(Resource::is_own))?,
     };
-    match parts.controller {
-        true => with_controller(project, resource, args),
-        false => Ok(resource),
+    if parts.controller {
+        with_controller(project, resource, args)
+    } else {
+        Ok(resource)
     }
 }
 

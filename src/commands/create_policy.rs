@@ -46,9 +46,10 @@ pub fn plan(mut project: Project, args: &PolicyArgs, crd: Option<&str>) -> Resul
     }
     let before = scaffold::of(&project);
     project.upsert(resource.clone());
-    let rewritten = match args.force {
-        true => files(&project, &resource, &requested),
-        false => Vec::new(),
+    let rewritten = if args.force {
+        files(&project, &resource, &requested)
+    } else {
+        Vec::new()
     };
     let mut changes = added(&project, &before, &rewritten, args.force);
     if resource.core_type().is_some() {

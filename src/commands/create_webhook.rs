@@ -44,9 +44,10 @@ pub fn plan(
     let found = target.resource;
     let mut before = known(&project, &args.typed, found, is_suitable, is_accepted)?;
     check_suitable(&before)?;
-    let refused = match args.conversion {
-        true => refused_conversions(&project, &before, args),
-        false => Vec::new(),
+    let refused = if args.conversion {
+        refused_conversions(&project, &before, args)
+    } else {
+        Vec::new()
     };
     let other = other_hub(&existing, &before);
     let old_hub = other.filter(|_| args.conversion && refused.is_empty());
@@ -76,7 +77,7 @@ pub fn plan(
     let mut changes = added(&project, &scaffold::of(&existing), &rewritten, args.force);
     let mut conflicts = Vec::new();
     if let Some(old) = old_hub {
-        let files = hub::HubChanges::of(&existing, &mut project, [old, &after], tree)?;
+        let files = hub::HubChanges::of(&existing, &mut project, old, &after, tree)?;
         changes.retain(|change| files.needs(change));
         changes.extend(files.changes);
         warnings.extend(files.warnings);

@@ -6,6 +6,10 @@
 mod cluster;
 pub mod error;
 
+use std::collections::BTreeSet;
+
+use serde_json::Value;
+
 use crate::cli::{
     DeleteApiArgs, DeleteArgs, DeleteControllerArgs, DeletePolicyArgs, DeleteWebhookArgs, TypeArgs,
 };
@@ -14,12 +18,14 @@ use crate::commands::error::{Error, Result};
 use crate::commands::storage;
 use crate::commands::target::{distance, named};
 use crate::commands::unneeded::Unneeded;
+use crate::kustomize;
 use crate::layout;
 use crate::names::{ControllerName, Group, Version};
 use crate::plan::Change;
 use crate::project::{Admission, CoreType, Gvk, Policies, PolicyType, Project, Resource, Webhooks};
 use crate::scaffold;
 use crate::tree::Tree;
+use crate::yaml;
 use error::DeleteError;
 
 /// The line that deploys the webhook configurations from `kbr manifests`.
@@ -28,7 +34,8 @@ const WEBHOOK_MANIFESTS_LINE: &str = "- manifests.yaml";
 /// The project without that version of a type.
 pub fn api(project: Project, args: &DeleteApiArgs, tree: &Tree) -> Result<Desired> {
     let resource = resource(&project, &args.of.typed)?;
-    Error::all(refused(&project, &resource, tree))?;
+    let stored = storage::stored_versions(&project, &resource, tree)?;
+    Error::all(refused(&project, &resource, &stored))?;
     let mut after = project.clone();
     after.resources.retain(|it| it.gvk() != resource.gvk());
     let (mut changes, mut warnings) = unneeded(&project, &mut after, &args.of, tree);
@@ -36,7 +43,7 @@ pub fn api(project: Project, args: &DeleteApiArgs, tree: &Tree) -> Result<Desire
     if after.versions_of(&resource).next().is_none() {
         changes.extend(generated(&storage::crd_file(&resource), tree));
     }
-    warnings.extend(left_objects(&after, &resource, &changes, tree));
+    warnings.extend(left_objects(&after, &resource, &changes, tree)?);
     warnings.push(cluster::of_api(&after, &resource));
     Ok(Desired::of(after, changes, warnings))
 }
@@ -45,7 +52,8 @@ pub fn api(project: Project, args: &DeleteApiArgs, tree: &Tree) -> Result<Desire
 pub fn webhook(project: Project, args: &DeleteWebhookArgs, tree: &Tree) -> Result<Desired> {
     let resource = resource(&project, &args.of.typed)?;
     Error::all(absent(&project, &resource, args))?;
-    Error::all(still_stored(&project, &resource, args, tree))?;
+    let stored = storage::stored_versions(&project, &resource, tree)?;
+    Error::all(still_stored(&resource, args, &stored))?;
     let mut webhooks = resource.webhooks();
     if args.defaulting {
         (webhooks.defaulting, webhooks.defaulting_path) = (false, None);
@@ -179,7 +187,7 @@ fn resource(project: &Project, typed: &TypeArgs) -> Result<Resource> {
 }
 
 /// Every reason why this version of a type must stay.
-fn refused(project: &Project, resource: &Resource, tree: &Tree) -> Vec<DeleteError> {
+fn refused(project: &Project, resource: &Resource, stored: &BTreeSet<Version>) -> Vec<DeleteError> {
     let gvk = resource.gvk().to_string();
     if !resource.is_own() {
         let names = resource.controllers.iter();
@@ -202,7 +210,6 @@ fn refused(project: &Project, resource: &Resource, tree: &Tree) -> Vec<DeleteErr
             other: other.version.clone(),
         });
     }
-    let stored = storage::stored_versions(project, resource, tree);
     if !resource.is_stored() && stored.contains(&resource.version) {
         errors.push(DeleteError::MayBeStored {
             gvk: gvk.clone(),
@@ -302,12 +309,10 @@ fn absent(project: &Project, resource: &Resource, args: &DeleteWebhookArgs) -> V
 
 /// An error for each spoke that would no longer be converted, and in which some of the objects may be stored.
 fn still_stored(
-    project: &Project,
     hub: &Resource,
     args: &DeleteWebhookArgs,
-    tree: &Tree,
+    stored: &BTreeSet<Version>,
 ) -> Vec<DeleteError> {
-    let stored = storage::stored_versions(project, hub, tree);
     let is_deleted = |spoke: &&Version| args.spoke.is_empty() || args.spoke.contains(spoke);
     let spokes = hub.webhooks().spoke.into_iter().filter(|_| args.conversion);
     let spokes =
@@ -331,27 +336,23 @@ fn left_objects(
     deleted: &Resource,
     changes: &[Change],
     tree: &Tree,
-) -> Vec<String> {
+) -> Result<Vec<String>> {
     if after.apis().next().is_none() {
-        return Vec::new();
+        return Ok(Vec::new());
     }
-    let is_left = |(path, text): &(&str, &str)| {
-        path.starts_with(layout::STORED)
-            && !is_removed(path, changes)
-            && is_object_of(&deleted.gvk(), text)
-    };
-    let left = tree.files().filter(is_left);
-    let warning = |(path, _): (&str, &str)| {
-        format!("`{path}` is an object of the deleted type: the tests fail until it is deleted")
-    };
-    left.map(warning).collect()
-}
-
-fn is_object_of(gvk: &Gvk, text: &str) -> bool {
-    let parsed: serde_yaml::Value = serde_yaml::from_str(text).unwrap_or_default();
-    let field = |name: &str| parsed.get(name).and_then(|it| it.as_str());
+    let gvk = deleted.gvk();
     let version = format!("{}/{}", gvk.group, gvk.version);
-    field("apiVersion") == Some(&version) && field("kind") == Some(gvk.kind.as_str())
+    let is_left =
+        |object: &Value| object["apiVersion"] == *version && object["kind"] == gvk.kind.as_str();
+    let mut warnings = Vec::new();
+    for (path, text) in kustomize::files(tree, layout::STORED)? {
+        if !is_removed(path, changes) && yaml::read(path, text)?.iter().any(is_left) {
+            warnings.push(format!(
+                "`{path}` is an object of the deleted type: the tests fail until it is deleted"
+            ));
+        }
+    }
+    Ok(warnings)
 }
 
 #[cfg(test)]

@@ -1,10 +1,15 @@
 //! The changes that a command wants, and those that most commands have in common.
 
+use serde_json::Value;
+
+use crate::layout;
+use crate::manifests::json::list_of;
 use crate::marker::ScaffoldMarker;
 use crate::plan::{Change, is_generated};
 use crate::project::Project;
 use crate::scaffold::{self, Part};
 use crate::tree::Tree;
+use crate::yaml;
 
 /// The changes that a command wants, before they are compared with the files.
 #[derive(Debug, PartialEq, Eq)]
@@ -33,11 +38,11 @@ impl Desired {
     }
 }
 
-/// The `resources` of a kustomization; empty if it cannot be read.
-pub fn resources_of(kustomization: &str) -> Vec<serde_yaml::Value> {
-    let parsed: serde_yaml::Value = serde_yaml::from_str(kustomization).unwrap_or_default();
-    let items = parsed.get("resources").and_then(|list| list.as_sequence());
-    items.cloned().unwrap_or_default()
+/// The `resources` of a kustomization of the project, which was read before the command began.
+pub fn resources_of(kustomization: &str) -> Vec<Value> {
+    let read = yaml::read(layout::CONFIG, kustomization).unwrap_or_default();
+    let lists = read.iter().map(|it| list_of(it, "resources"));
+    lists.flatten().cloned().collect()
 }
 
 /// Creates a file that belongs to the user.
@@ -85,8 +90,9 @@ pub fn is_removed(path: &str, changes: &[Change]) -> bool {
 /// The change that removes a file that `kbr manifests` generated and would not generate again.
 pub fn generated(path: &str, tree: &Tree) -> Option<Change> {
     let path = path.to_owned();
-    Some(match is_generated(tree.text(&path)?) {
-        true => Change::Remove { path },
-        false => Change::Leave { path },
+    Some(if is_generated(tree.text(&path)?) {
+        Change::Remove { path }
+    } else {
+        Change::Leave { path }
     })
 }

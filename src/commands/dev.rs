@@ -114,8 +114,7 @@ pub fn run(root: &Path, args: &DevArgs, color: Color, report: &Report) -> Result
     } else {
         signals::typed_lines(typed);
     }
-    let place = (root, &project, tree);
-    let mut session = Session::new(place, (args, color), binaries, report, sender);
+    let mut session = Session::new(root, tree, args, color, binaries, report, sender);
     if let Some(cluster) = cluster {
         session.develop_in(cluster);
     }

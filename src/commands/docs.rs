@@ -22,9 +22,10 @@ pub fn plan(types: &Types, tree: &Tree) -> Result<Desired, YamlError> {
         project: None,
         warnings: Vec::from_iter((!has_types).then(|| warning.to_owned())),
         conflicts: Vec::new(),
-        next: match has_types {
-            true => "cargo build --locked",
-            false => "kbr create api --kind KIND",
+        next: if has_types {
+            "cargo build --locked"
+        } else {
+            "kbr create api --kind KIND"
         },
     })
 }

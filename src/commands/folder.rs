@@ -17,7 +17,7 @@ use crate::names::ProjectName;
 use crate::plan::is_generated;
 use crate::project::{PROJECT_FILE, Project, ProjectError};
 use crate::tree::{Entry, Tree, find_above};
-use crate::yaml::{self, YamlError};
+use crate::yaml;
 use error::FolderError;
 
 /// Refuses a project of a newer kbr.
@@ -81,7 +81,8 @@ pub fn load(root: &Path) -> Result<(Project, Tree)> {
     }
 }
 
-/// Refuses files in which a command has left conflicts that are still there, and what kbr reads and cannot be read.
+/// Refuses files in which a command has left conflicts that are still there, and kustomizations that cannot be read. Other
+/// files, such as CRDs of half a megabyte, are parsed by the commands that need them.
 pub fn resolved(project: &Project, tree: &Tree) -> Result<()> {
     let files = project.files.keys();
     let files = files.filter(|path| tree.text(path).is_some_and(has_conflict));
@@ -89,24 +90,12 @@ pub fn resolved(project: &Project, tree: &Tree) -> Result<()> {
         files if files.is_empty() => {}
         files => return Err(ConflictError { files, undo: None }.into()),
     }
-    let own = tree.files().filter(|(path, _)| {
-        !path.ends_with("/kustomization.yaml") || project.files.contains_key(*path)
-    });
-    Error::all(own.filter_map(|(path, text)| broken(path, text)))
-}
-
-/// Why a file cannot be read from which every command may read something.
-fn broken(path: &str, text: &str) -> Option<YamlError> {
-    let is_kustomization =
-        path.starts_with(layout::CONFIG) && path.ends_with("/kustomization.yaml");
-    let is_read = is_kustomization
-        || path.ends_with(".yaml")
-            && [layout::CRD_BASES, layout::STORED, layout::EXTERNAL]
-                .iter()
-                .any(|folder| path.starts_with(folder));
-    // `kbr manifests` writes a generated file again that a merge has broken.
-    let is_broken_by_merge = is_generated(text) && text.contains("\n<<<<<<< ");
-    (is_read && !is_broken_by_merge).then(|| yaml::read(path, text).err())?
+    let kustomizations = project
+        .files
+        .keys()
+        .filter(|path| path.starts_with(layout::CONFIG) && path.ends_with("/kustomization.yaml"));
+    let texts = kustomizations.filter_map(|path| Some((path, tree.text(path)?)));
+    Error::all(texts.filter_map(|(path, text)| yaml::read(path, text).err()))
 }
 
 /// The folder of the project that contains `folder`, quoted for a shell.
@@ -154,9 +143,10 @@ pub fn seen_from(root: &Path, folder: &Path) -> String {
         let up = from.components().skip(shared).map(|_| Component::ParentDir);
         Some(up.chain(to.components().skip(shared)).collect())
     };
-    let relative = match folder.is_absolute() {
-        true => None,
-        false => relative(),
+    let relative = if folder.is_absolute() {
+        None
+    } else {
+        relative()
     };
     shell_word(&relative.unwrap_or_else(|| folder.to_owned()))
 }

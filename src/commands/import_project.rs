@@ -163,8 +163,9 @@ fn name(
 
 /// Whether cert-manager makes the certificates of the webhooks in Go.
 fn certificates(has_cert_manager: bool) -> Certificates {
-    match has_cert_manager {
-        true => Certificates::CertManager,
-        false => Certificates::SelfManaged,
+    if has_cert_manager {
+        Certificates::CertManager
+    } else {
+        Certificates::SelfManaged
     }
 }

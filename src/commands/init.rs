@@ -20,9 +20,10 @@ pub fn plan(name: ProjectName, args: &InitArgs, tree: &Tree) -> Desired {
     warnings.extend(args.repo.as_ref().and_then(of_module));
     Desired {
         // The API server refuses CRDs of a group without a dot.
-        next: match args.domain.as_str().contains('.') {
-            true => "kbr create api --kind KIND",
-            false => "kbr create api --group GROUP --kind KIND",
+        next: if args.domain.as_str().contains('.') {
+            "kbr create api --kind KIND"
+        } else {
+            "kbr create api --group GROUP --kind KIND"
         },
         ..Desired::of(project, changes, warnings)
     }

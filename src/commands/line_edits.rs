@@ -18,9 +18,12 @@ pub fn in_order(path: &str, was: &str, text: &str, lines: &[RenamedLine]) -> Res
     for line in lines {
         if !is_movable(path, was, line) {
             let lines = sorted.split_inclusive('\n');
-            let renamed = lines.map(|it| match it.trim() == line.old {
-                true => it.replace(&line.old, &line.new),
-                false => it.to_owned(),
+            let renamed = lines.map(|it| {
+                if it.trim() == line.old {
+                    it.replace(&line.old, &line.new)
+                } else {
+                    it.to_owned()
+                }
             });
             sorted = renamed.collect();
             continue;

@@ -26,7 +26,7 @@ use crate::plan::{Change, is_generated};
 use crate::project::{Certificates, Project, Resource};
 use crate::tree::Tree;
 use error::ManifestsError;
-use sources::Sources;
+use sources::{Sources, is_among_sources};
 
 /// The manifests from the markers of all sources.
 pub struct FromMarkers {
@@ -46,7 +46,12 @@ pub fn from_markers(project: &Project, tree: &Tree) -> Result<FromMarkers> {
         markers.extend(found);
         errors.extend(wrong);
     }
-    errors.extend(sources.outside(&markers));
+    let (certain, others) = sources.outside(&markers);
+    errors.extend(certain);
+    let unread = sources.unread(tree);
+    // What they declare is not known, so nobody knows whether the others are outside.
+    let is_known = others.is_empty() || unread.is_empty();
+    errors.extend(if is_known { others } else { unread });
     let compiled: Vec<&str> = sources.compiled().collect();
     let namespace = project.project_name.namespace();
     let mut or_errors = |documents: std::result::Result<_, Vec<MarkerError>>| {
@@ -55,9 +60,10 @@ pub fn from_markers(project: &Project, tree: &Tree) -> Result<FromMarkers> {
             Vec::new()
         })
     };
-    let watched = match project.namespaced {
-        true => Watched::read(tree.text(layout::MANAGER), &namespace).map(Some),
-        false => Ok(None),
+    let watched = if project.namespaced {
+        Watched::read(tree.text(layout::MANAGER), &namespace).map(Some)
+    } else {
+        Ok(None)
     };
     let roles = or_errors(match watched {
         Ok(watched) => rbac::roles(&markers, &namespace, watched.as_ref()),
@@ -80,12 +86,6 @@ pub fn from_markers(project: &Project, tree: &Tree) -> Result<FromMarkers> {
     Err(ManifestsError::Markers(errors).into())
 }
 
-fn is_among_sources(path: &str) -> bool {
-    layout::SOURCES
-        .iter()
-        .any(|folder| path.starts_with(folder))
-}
-
 /// Warnings about sources that were not read: their markers have no effect.
 fn unread_sources(tree: &Tree) -> impl Iterator<Item = String> {
     let unread = tree.unread().filter(|(path, _)| is_among_sources(path));
@@ -106,7 +106,7 @@ pub fn plan(
     let (mut files, of_types) =
         types::from_types(project, types, &made.webhooks, args.max_desc_len, tree);
     let before = scoped.as_ref().unwrap_or(project);
-    let remembered = storage::remembered(before, tree);
+    let remembered = storage::remembered(before, tree)?;
     let (migrations, to_migrate) = storage::migrations(&remembered, tree);
     let project = (remembered != *before).then_some(remembered).or(scoped);
     let of_roles = grants::lost(tree, &made.roles);

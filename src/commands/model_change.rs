@@ -46,9 +46,10 @@ pub fn changed<'a>(
 
 /// The code of a file with the new names.
 fn in_package(words: &RenameMap, path: &str, text: &str, has_type: bool) -> String {
-    match module_moves::is_in_main(path) {
-        true => words.in_code(text, has_type),
-        false => words.in_other_package(text),
+    if module_moves::is_in_main(path) {
+        words.in_code(text, has_type)
+    } else {
+        words.in_other_package(text)
     }
 }
 
@@ -111,9 +112,10 @@ impl ModelChange {
             if old_path != new_path {
                 places.push((old_path.clone(), new_path.clone()));
             }
-            match are_given.contains(old_path.as_str()) {
-                true => given.push((old_path, Rerendered { old, new })),
-                false => drop(renderings.insert(old_path, (new_path, Rerendered { old, new }))),
+            if are_given.contains(old_path.as_str()) {
+                given.push((old_path, Rerendered { old, new }))
+            } else {
+                drop(renderings.insert(old_path, (new_path, Rerendered { old, new })))
             }
         }
         for (path, it) in given {
@@ -259,18 +261,19 @@ impl NewNames<'_> {
         let code = bases.iter().filter(|(path, _)| is_code(path));
         rendered.extend(code.map(|(path, text)| (*path, text.as_str())));
         let moved = module_moves::moved(before, after, &rendered)?;
-        let mut carrier = Carrier::new(before, [known, lines], tree);
+        let mut carrier = Carrier::new(before, known, lines, tree);
         for (path, base) in &bases {
             let Some((to, text)) = files.get_mut(*path) else {
                 continue;
             };
             let rewritten = moved.files.iter().find(|file| file.from == *path);
             let base = rewritten.map_or(base, |file| &file.text);
-            let base = match is_code(path) {
-                true => &self.words.in_code(base, self.types.contains(*path)),
-                false => base,
+            let base = if is_code(path) {
+                &self.words.in_code(base, self.types.contains(*path))
+            } else {
+                base
             };
-            *text = carrier.renamed([path, to], &renderings[*path].1, [base, text]);
+            *text = carrier.renamed(path, to, &renderings[*path].1, base, text);
         }
         carrier.end()
     }

@@ -1,6 +1,7 @@
 //! The API reference of a project, and whether it is up to date. Pure.
 
 use crate::envtest;
+use crate::kustomize;
 use crate::layout;
 use crate::manifests::crd::CrdDocument;
 use crate::manifests::docs;
@@ -28,8 +29,6 @@ pub fn generated(tree: &Tree) -> Option<&str> {
 
 /// The reference of these types; `None` if there are none.
 pub fn reference(crds: &[CrdDocument], tree: &Tree) -> Result<Option<String>, YamlError> {
-    let is_sample =
-        |(path, _): &(&str, &str)| path.starts_with(layout::SAMPLES) && path.ends_with(".yaml");
-    let samples: Vec<_> = tree.files().filter(is_sample).collect();
+    let samples = kustomize::files(tree, layout::SAMPLES)?;
     docs::reference(crds, &samples, &envtest::DEFAULT.to_string())
 }

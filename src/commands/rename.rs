@@ -36,7 +36,7 @@ type Requested = (Project, RenameMap, Vec<String>);
 
 /// The project with the new name, and the changes to its files.
 pub fn plan(project: &Project, args: &Rename, tree: &Tree, format: Format<'_>) -> Result<Desired> {
-    let before = &storage::remembered(project, tree);
+    let before = &storage::remembered(project, tree)?;
     let (mut after, mut words, of_cluster) = match args {
         Rename::Kind(args) => kind::requested(before, args)?,
         Rename::Version(args) => version::requested(before, args)?,
@@ -53,6 +53,11 @@ pub fn plan(project: &Project, args: &Rename, tree: &Tree, format: Format<'_>) -
     let mut changes = renamed.changes(&mut after, tree, format);
     changes.extend(crds);
     let mut warnings = renamed.left(&words, tree);
+    warnings.extend(match args {
+        Rename::Kind(args) => args.to.unusual(),
+        Rename::Version(args) => args.to.unusual(),
+        Rename::Group(_) => None,
+    });
     warnings.extend(of_cluster);
     Ok(renamed.desired(after, changes, warnings))
 }

@@ -23,7 +23,7 @@ const ENDINGS: [&str; 7] = [
 ];
 
 /// Pairs of old and new names.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Clone)]
 pub struct RenameMap {
     /// The names in paths of the project's crates.
     pub crates: Vec<String>,

@@ -41,9 +41,10 @@ impl<'a> Run<'a> {
         let root = match &cli.command {
             Command::Init(InitArgs { dir: Some(dir), .. })
             | Command::Import(Import::Project(ImportProjectArgs { dir: Some(dir), .. })) => {
-                match folder == Path::new(".") {
-                    true => dir.clone(),
-                    false => folder.join(dir),
+                if folder == Path::new(".") {
+                    dir.clone()
+                } else {
+                    folder.join(dir)
                 }
             }
             _ => folder.to_owned(),

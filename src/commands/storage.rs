@@ -5,33 +5,40 @@
 
 use std::collections::BTreeSet;
 
-use serde_yaml::Value;
-
 use crate::commands::error::{Error, Result};
 use crate::commands::manifests::error::ManifestsError;
 use crate::commands::target::named;
 use crate::layout;
+use crate::manifests::json::{is_true, list_of};
 use crate::manifests::migration::Migration;
 use crate::names::Version;
+use crate::plan::is_generated;
 use crate::project::{Project, Resource};
 use crate::rendered::normalized;
 use crate::tree::Tree;
+use crate::yaml::{self, YamlError};
 
 /// Refuses the removal of the version that has been the stored one so far, and a hub that is not stored.
 pub fn check(project: &Project, tree: &Tree) -> Result<()> {
-    let removed = |api: &Resource| {
-        let version = stored_so_far(api, tree)?;
-        let mut versions = project.versions_of(api);
-        let is_removed = versions.all(|it| it.version.as_str() != version);
-        is_removed.then(|| ManifestsError::StoredVersionGone {
-            kind: api.kind.clone(),
-            version,
-            crd: crd_file(api),
-        })
-    };
-    let stored = || project.apis().filter(|api| api.is_stored());
-    let hubs = stored().filter_map(|api| hub_not_stored(project, api));
-    Error::all(stored().filter_map(removed).chain(hubs))
+    let mut errors: Vec<Error> = Vec::new();
+    for api in project.apis().filter(|api| api.is_stored()) {
+        match stored_so_far(api, tree) {
+            Ok(version) => errors.extend(version.and_then(|it| gone(project, api, it))),
+            Err(error) => errors.push(error.into()),
+        }
+        errors.extend(hub_not_stored(project, api).map(Error::from));
+    }
+    Error::all(errors)
+}
+
+/// The error if PROJECT no longer has the version that has been the stored one so far.
+fn gone(project: &Project, api: &Resource, version: String) -> Option<Error> {
+    let mut versions = project.versions_of(api);
+    let is_gone = versions.all(|it| it.version.as_str() != version);
+    is_gone.then(|| {
+        let (kind, crd) = (api.kind.clone(), crd_file(api));
+        ManifestsError::StoredVersionGone { kind, version, crd }.into()
+    })
 }
 
 /// The runtime assumes that the hub is the stored version: it fails to convert an object to the hub rather than
@@ -51,34 +58,51 @@ fn hub_not_stored(project: &Project, stored: &Resource) -> Option<ManifestsError
 }
 
 /// PROJECT with all versions in which objects may be stored, recorded at the stored version of each kind.
-pub fn remembered(project: &Project, tree: &Tree) -> Project {
+pub fn remembered(project: &Project, tree: &Tree) -> Result<Project, YamlError> {
     let mut after = project.clone();
     for api in &mut after.resources {
-        let versions = stored_versions(project, api, tree);
-        let are_listed = api.is_stored() && versions.len() > 1;
+        let mut versions = BTreeSet::new();
+        if api.is_stored() {
+            versions = stored_versions(project, api, tree)?;
+        }
+        let are_listed = versions.len() > 1;
         if let Some(api) = api.api_mut() {
             api.stored_versions = versions.into_iter().filter(|_| are_listed).collect();
         }
     }
-    after
+    Ok(after)
 }
 
 /// Every version in which objects of that kind may be stored.
-pub fn stored_versions(project: &Project, resource: &Resource, tree: &Tree) -> BTreeSet<Version> {
+pub fn stored_versions(
+    project: &Project,
+    resource: &Resource,
+    tree: &Tree,
+) -> Result<BTreeSet<Version>, YamlError> {
     let mut versions = project.stored_versions(resource);
-    if let Some(version) = stored_so_far(resource, tree) {
+    if let Some(version) = stored_so_far(resource, tree)? {
         let known = project.versions_of(resource).map(|api| &api.version);
         versions.extend(known.filter(|it| it.as_str() == version).cloned());
     }
-    versions
+    Ok(versions)
 }
 
 /// The stored version in the CRD that was generated last.
-fn stored_so_far(resource: &Resource, tree: &Tree) -> Option<String> {
-    let crd: Value = serde_yaml::from_str(tree.text(&crd_file(resource))?).ok()?;
-    let mut versions = crd["spec"]["versions"].as_sequence()?.iter();
-    let stored = versions.find(|version| version["storage"] == Value::Bool(true))?;
-    stored["name"].as_str().map(str::to_owned)
+fn stored_so_far(resource: &Resource, tree: &Tree) -> Result<Option<String>, YamlError> {
+    let path = crd_file(resource);
+    let Some(entry) = tree.entry(&path) else {
+        return Ok(None);
+    };
+    let text = entry.text();
+    let text = text.map_err(|why| YamlError::unread(&path, why))?;
+    // `kbr manifests` writes a generated file again that a merge has broken.
+    if is_generated(text) && text.contains("\n<<<<<<< ") {
+        return Ok(None);
+    }
+    let crds = yaml::read(&path, text)?;
+    let mut versions = crds.iter().flat_map(|crd| list_of(crd, "/spec/versions"));
+    let stored = versions.find(|version| is_true(version, "storage"));
+    Ok(stored.and_then(|version| Some(version["name"].as_str()?.to_owned())))
 }
 
 /// Path and text of the migration instructions for each kind that needs them, and warnings about those that are new

@@ -111,9 +111,10 @@ fn unknown_type(
             Some(it) if it.kind == *kind && it.version == *version => None,
             _ => Some(create_api(project, typed, version)),
         },
-        kubernetes_own: match meant.is_empty() && is_new_kind {
-            true => kubernetes_own(typed, is_suitable),
-            false => String::new(),
+        kubernetes_own: if meant.is_empty() && is_new_kind {
+            kubernetes_own(typed, is_suitable)
+        } else {
+            String::new()
         },
     }
 }

@@ -1,6 +1,7 @@
 //! Helpers to test planners: commands run on values, without a disk.
 
 use std::collections::BTreeMap;
+use std::error::Error as _;
 use std::ffi::OsString;
 use std::path::Path;
 use std::sync::{Arc, LazyLock, Mutex, PoisonError};
@@ -10,7 +11,7 @@ use super::*;
 use crate::cli::{ExternalArgs, Output};
 use crate::import::documents;
 use crate::kustomize::tests::build;
-use crate::names::objects;
+use crate::names::{NameError, objects};
 use crate::plan::{Change, Plan};
 use crate::report::Problem;
 use crate::toolchain::git::{History, Look};
@@ -234,7 +235,11 @@ impl Bench {
         let words = words.map(OsString::from);
         let words = words.collect::<Vec<_>>();
         let known = known_in(tree.text(PROJECT_FILE).unwrap_or_default());
-        let cli = Cli::of(&words, &known).expect("a line that can be parsed");
+        let cli = Cli::of(&words, &known).map_err(|error| {
+            let name = error.source().and_then(|it| it.downcast_ref::<NameError>());
+            let name = name.unwrap_or_else(|| panic!("a line that can be parsed: {error}"));
+            Error::name("a name")(name.clone())
+        })?;
         let name = cli.name.clone();
         let history: History<'_> = &|path, look| Ok(self.history(path, look));
         desired(cli, tree, history).unwrap_or_else(|| panic!("`{name}` does not plan"))

@@ -147,9 +147,10 @@ fn scopes(
         }
         own.namespaced = !is_cluster_scoped;
         let place = Place::of(project, api);
-        let (is, was) = match is_cluster_scoped {
-            true => ("all", "namespaced"),
-            false => ("namespaced", "all"),
+        let (is, was) = if is_cluster_scoped {
+            ("all", "namespaced")
+        } else {
+            ("namespaced", "all")
         };
         warnings.push(format!(
             "`{}` is {} now: write `Api::{is}` for `Api::{was}` in `{}` and in `{}`; in a cluster, the \

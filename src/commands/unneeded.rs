@@ -128,9 +128,10 @@ impl<'a> Unneeded<'a> {
         for path in &self.files {
             project.files.remove(path);
             let path = path.clone();
-            changes.push(match self.stays(&path) {
-                true => Change::Leave { path },
-                false => Change::Remove { path },
+            changes.push(if self.stays(&path) {
+                Change::Leave { path }
+            } else {
+                Change::Remove { path }
             });
         }
         let lines = self.lines.iter().filter(|line| self.is_to_take_out(line));
@@ -161,15 +162,17 @@ impl<'a> Unneeded<'a> {
     /// Warnings about files that stay, and lines that are no longer where kbr put them; `may_force` if the command has
     /// `--force`.
     pub fn warnings(&self, may_force: bool) -> Vec<String> {
-        let force = match may_force {
-            true => "; with `--force`, kbr deletes such files too",
-            false => "",
+        let force = if may_force {
+            "; with `--force`, kbr deletes such files too"
+        } else {
+            ""
         };
-        let edited = self.edited.iter().map(|path| match self.alive.contains(path) {
-            true => format!(
+        let edited = self.edited.iter().map(|path| if self.alive.contains(path) {
+format!(
                 "`{path}` was edited, so it stays, and is still part of the project because of what else it declares{force}"
-            ),
-            false => format!(
+            )
+} else {
+format!(
                 "`{path}` was edited, so it stays, but is no longer part of the project: take out what you need, \
                  and delete it{}{force}",
                 if self.has_markers(path) {
@@ -177,8 +180,8 @@ impl<'a> Unneeded<'a> {
                 } else {
                     ""
                 }
-            ),
-        });
+            )
+});
         let strays = self.lines.iter().filter(|line| self.is_to_take_out(line));
         let strays = strays.filter_map(|line| {
             let (path, fragment) = (&line.path, &line.fragment);

@@ -126,9 +126,10 @@ pub fn has_conflict(text: &str) -> bool {
 
 /// The text with the line ends that `old` has.
 pub fn with_line_ends_of(old: &str, text: String) -> String {
-    match old.contains("\r\n") {
-        true => normalized(&text).replace('\n', "\r\n"),
-        false => text,
+    if old.contains("\r\n") {
+        normalized(&text).replace('\n', "\r\n")
+    } else {
+        text
     }
 }
 

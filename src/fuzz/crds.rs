@@ -15,9 +15,10 @@ static WORDS: Words = Words::new(|| {
 #[test]
 fn crds_of_others_are_understood_or_not() {
     fuzz("crds", 600, 1, |random| {
-        let text = match random.one_in(6) {
-            true => CRDS.to_owned(),
-            false => random.mutate(CRDS, &WORDS),
+        let text = if random.one_in(6) {
+            CRDS.to_owned()
+        } else {
+            random.mutate(CRDS, &WORDS)
         };
         random.input(&text);
         let found = find("crds.yaml", &text, "cert-manager.io", "v1", "ClusterIssuer");

@@ -27,9 +27,10 @@ pub fn folder() -> TempDir {
                 && !disk.f_flag.contains(StatVfsMountFlags::NOEXEC)
         })
     };
-    let place = match env::var_os("TMPDIR").is_some() || !is_fit() {
-        true => env::temp_dir(),
-        false => PathBuf::from(MEMORY),
+    let place = if env::var_os("TMPDIR").is_some() || !is_fit() {
+        env::temp_dir()
+    } else {
+        PathBuf::from(MEMORY)
     };
     static ONCE: Once = Once::new();
     ONCE.call_once(|| remove_abandoned(&place));

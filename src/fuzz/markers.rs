@@ -48,9 +48,10 @@ static WORDS: Words = Words::new(|| {
 fn source(random: &mut Random) -> String {
     let count = 1 + random.below(3);
     let text: String = (0..count).map(|_| random.pick(&SOURCES)).collect();
-    match random.one_in(6) {
-        true => text,
-        false => random.mutate(&text, &WORDS),
+    if random.one_in(6) {
+        text
+    } else {
+        random.mutate(&text, &WORDS)
     }
 }
 

@@ -30,9 +30,10 @@ pub static NAMES: Words = Words::new(|| {
 /// A name, valid or not.
 pub fn name(random: &mut Random) -> String {
     let name = random.pick(&NAMES);
-    match random.one_in(2) {
-        true => name.to_owned(),
-        false => random.mutate(name, &NAMES),
+    if random.one_in(2) {
+        name.to_owned()
+    } else {
+        random.mutate(name, &NAMES)
     }
 }
 

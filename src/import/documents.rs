@@ -86,9 +86,10 @@ pub fn read(given: &[Given], left_out: &[String]) -> Result<Documents, Vec<Refus
     for it in given {
         reader.given(it);
     }
-    match reader.refusals.is_empty() {
-        true => Ok(reader.found),
-        false => Err(reader.refusals),
+    if reader.refusals.is_empty() {
+        Ok(reader.found)
+    } else {
+        Err(reader.refusals)
     }
 }
 
@@ -188,9 +189,10 @@ impl Reader<'_> {
     fn crd(&mut self, at: &Document<'_>, mut crd: Value) {
         let name = text_of(&crd, "/metadata/name").to_owned();
         let mut problems = Vec::new();
-        let ignored = match self.left_out.contains(&name) {
-            true => Vec::new(),
-            false => definition::check(&mut crd, &mut problems),
+        let ignored = if self.left_out.contains(&name) {
+            Vec::new()
+        } else {
+            definition::check(&mut crd, &mut problems)
         };
         if !problems.is_empty() {
             let refusals = problems.into_iter();

@@ -55,9 +55,10 @@ pub fn find(
         let schema = &found["schema"]["openAPIV3Schema"];
         return Ok(ExternalCrd {
             // The API server knows no merge keys.
-            text: match document.text.contains("<<:") {
-                true => yaml::write(&parsed),
-                false => format!("{}\n", document.text.trim_matches('\n')),
+            text: if document.text.contains("<<:") {
+                yaml::write(&parsed)
+            } else {
+                format!("{}\n", document.text.trim_matches('\n'))
             },
             plural: text_of(spec, "/names/plural").to_owned(),
             is_cluster_scoped: spec["scope"] == "Cluster",

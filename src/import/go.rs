@@ -129,9 +129,10 @@ impl<'a> GoProject<'a> {
             let dir = dir.to_owned();
             errors.push(GoError::NoCrd { dir, kinds });
         }
-        match errors.is_empty() {
-            true => Ok(found),
-            false => Err(errors),
+        if errors.is_empty() {
+            Ok(found)
+        } else {
+            Err(errors)
         }
     }
 

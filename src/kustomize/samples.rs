@@ -4,8 +4,8 @@ use serde_json::Value;
 
 use crate::layout;
 use crate::manifests::json::{is_true, list_of, text_of};
-use crate::tree::Tree;
-use crate::yaml::{self, Problem, YamlError};
+use crate::tree::{self, Tree};
+use crate::yaml::{self, YamlError};
 
 /// The samples of versions that these CRDs serve, in the order of their files.
 pub fn samples(tree: &Tree, crds: &[Value]) -> Result<Vec<Value>, YamlError> {
@@ -32,18 +32,20 @@ pub fn samples(tree: &Tree, crds: &[Value]) -> Result<Vec<Value>, YamlError> {
 
 /// The objects in the files of a folder.
 pub fn objects(tree: &Tree, folder: &str) -> Result<Vec<Value>, YamlError> {
-    let is_yaml = |path: &str| path.starts_with(folder) && path.ends_with(".yaml");
-    if let Some((path, why)) = tree.unread().find(|(path, _)| is_yaml(path)) {
-        return Err(YamlError {
-            path: path.to_owned(),
-            line: 1,
-            column: 1,
-            problem: Problem::Unread(why),
-        });
-    }
     let mut objects = Vec::new();
-    for (path, text) in tree.files().filter(|(path, _)| is_yaml(path)) {
+    for (path, text) in files(tree, folder)? {
         objects.extend(yaml::read(path, text)?);
     }
     Ok(objects)
+}
+
+/// The files of a folder that may have objects, which must all be text files.
+pub fn files<'a>(tree: &'a Tree, folder: &str) -> Result<Vec<(&'a str, &'a str)>, YamlError> {
+    let is_wanted = |path: &str| path.starts_with(folder) && tree::is_object(path);
+    let entries = tree.entries().filter(|(path, _)| is_wanted(path));
+    let read = entries.map(|(path, entry)| {
+        let text = entry.text().map_err(|why| YamlError::unread(path, why))?;
+        Ok((path, text))
+    });
+    read.collect()
 }

@@ -194,13 +194,19 @@ fn metrics_that_do_not_fit_the_flags_are_reported() {
 #[cfg(unix)]
 #[test]
 fn a_sample_that_is_not_read_is_named() {
-    for what in ["a symbolic link", "larger than 8 MiB", "not UTF-8"] {
+    for what in [
+        "a symbolic link",
+        "a folder",
+        "larger than 8 MiB",
+        "not UTF-8",
+    ] {
         let root = tempfile::tempdir().expect("a folder");
         let folder = root.path().join(layout::SAMPLES);
         std::fs::create_dir_all(&folder).expect("a folder");
         let file = folder.join("a.yaml");
         match what {
             "a symbolic link" => std::os::unix::fs::symlink("b", &file),
+            "a folder" => std::fs::create_dir(&file),
             "not UTF-8" => std::fs::write(&file, b"\xff"),
             _ => std::fs::write(&file, vec![b' '; 9 << 20]),
         }

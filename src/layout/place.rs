@@ -162,9 +162,10 @@ impl<'a> Place<'a> {
 
     fn kind_in_name(&self, with_group: bool) -> String {
         let kind = self.resource.kind.lower();
-        match with_group {
-            true => format!("{}-{kind}", self.resource.group_name().replace('.', "-")),
-            false => kind,
+        if with_group {
+            format!("{}-{kind}", self.resource.group_name().replace('.', "-"))
+        } else {
+            kind
         }
     }
 
@@ -238,17 +239,18 @@ impl<'a> Place<'a> {
     /// Name of the object in the sample. One API server may have the samples of all versions of a kind,
     /// so each has the version in its name, except that of the stored version, which is the first.
     pub fn sample_name(&self) -> String {
-        let version = if self.resource.is_stored() {
-            String::new()
+        let (kind, version) = (self.resource.kind.lower(), &self.resource.version);
+        let names = if self.resource.is_stored() {
+            [format!("{kind}-sample"), "sample".to_owned()]
         } else {
-            format!("{}-", self.resource.version)
+            [
+                format!("{kind}-{version}-sample"),
+                format!("{version}-sample"),
+            ]
         };
-        let name = format!("{}-{version}sample", self.resource.kind.lower());
-        if name.len() > SAMPLE_NAME_MAX {
-            format!("{version}sample")
-        } else {
-            name
-        }
+        let mut names = names.into_iter();
+        let fitting = names.find(|name| name.len() <= SAMPLE_NAME_MAX);
+        fitting.unwrap_or_else(|| version.to_string())
     }
 
     /// File name of a policy: `which` is mutating or validating.

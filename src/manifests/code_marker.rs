@@ -110,6 +110,12 @@ impl fmt::Display for Location {
 }
 
 impl Location {
+    /// The beginning of a line.
+    pub fn start(path: String, line: usize) -> Self {
+        let column = 1;
+        Self { path, line, column }
+    }
+
     pub fn error(&self, message: impl Into<String>, help: impl Into<String>) -> MarkerError {
         MarkerError {
             location: self.clone(),
@@ -260,9 +266,10 @@ impl CodeMarker {
         message: impl Into<String>,
         help: impl Into<String>,
     ) -> Result<(), MarkerError> {
-        match is_valid {
-            true => Ok(()),
-            false => Err(self.error(message, help)),
+        if is_valid {
+            Ok(())
+        } else {
+            Err(self.error(message, help))
         }
     }
 

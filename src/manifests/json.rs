@@ -21,9 +21,10 @@ impl Document for Object {
 
 impl Document for Value {
     fn at(&self, key: &str) -> Option<&Value> {
-        match key.starts_with('/') {
-            true => self.pointer(key),
-            false => self.get(key),
+        if key.starts_with('/') {
+            self.pointer(key)
+        } else {
+            self.get(key)
         }
     }
 }

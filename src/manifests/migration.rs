@@ -34,9 +34,10 @@ impl Migration<'_> {
     pub fn text(&self) -> String {
         let (kind, stored, file) = (self.kind, self.stored, self.file);
         let older = self.older.join("`, `");
-        let rolled_out = match self.is_converted {
-            true => " and the operator, which converts them, has been rolled out",
-            false => "",
+        let rolled_out = if self.is_converted {
+            " and the operator, which converts them, has been rolled out"
+        } else {
+            ""
         };
         let s = if self.older.len() == 1 { "" } else { "s" };
         let object = json!({
@@ -94,9 +95,10 @@ impl Migration<'_> {
     /// meanwhile. The CRD is patched as well because kubectl fails if there is nothing to patch.
     fn manual(&self) -> String {
         let (plural, group, stored) = (self.plural, self.group, self.stored);
-        let everywhere = match self.is_cluster_scoped {
-            true => "",
-            false => " --all-namespaces",
+        let everywhere = if self.is_cluster_scoped {
+            ""
+        } else {
+            " --all-namespaces"
         };
         format!(
             "kubectl get {plural}.{stored}.{group}{everywhere} -o json > objects.json && \

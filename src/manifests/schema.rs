@@ -235,9 +235,10 @@ impl<'a> Pass<'a> {
     ) -> Result<Object, Stop> {
         let outside = self.are_floats_meant;
         self.are_floats_meant |= place.is_foreign || node.says(FLOAT);
-        let unit = match node.is_float() && !self.are_floats_meant {
-            true => Err(Some(Reason::Float)),
-            false => self.inlined(node, place, stubs),
+        let unit = if node.is_float() && !self.are_floats_meant {
+            Err(Some(Reason::Float))
+        } else {
+            self.inlined(node, place, stubs)
         };
         self.are_floats_meant = outside;
         unit

@@ -160,9 +160,10 @@ fn snake_case(name: &str) -> String {
         if begins_word {
             snake.push('_');
         }
-        snake.push(match c.is_ascii_alphanumeric() {
-            true => c.to_ascii_lowercase(),
-            false => '_',
+        snake.push(if c.is_ascii_alphanumeric() {
+            c.to_ascii_lowercase()
+        } else {
+            '_'
         });
     }
     snake

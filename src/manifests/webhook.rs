@@ -48,9 +48,10 @@ pub fn configurations(
             documents.push(document(is_mutating, names.first(), &own, is_injected));
         }
     }
-    match errors.is_empty() {
-        true => Ok(documents),
-        false => Err(errors),
+    if errors.is_empty() {
+        Ok(documents)
+    } else {
+        Err(errors)
     }
 }
 
@@ -143,17 +144,19 @@ fn document(
     webhooks: &[(&Location, Webhook)],
     is_injected: bool,
 ) -> Value {
-    let (way, default_name) = match is_mutating {
-        true => ("Mutating", objects::MUTATING_CONFIGURATION),
-        false => ("Validating", objects::VALIDATING_CONFIGURATION),
+    let (way, default_name) = if is_mutating {
+        ("Mutating", objects::MUTATING_CONFIGURATION)
+    } else {
+        ("Validating", objects::VALIDATING_CONFIGURATION)
     };
     let name = typed.map_or(default_name, |(_, typed)| typed);
     let certificate = format!("{}/{}", objects::NAMESPACE, objects::SERVING_CERTIFICATE);
     let is_served = webhooks.iter().any(|(_, webhook)| !webhook.has_url);
-    let metadata = match is_injected && is_served {
+    let metadata = if is_injected && is_served {
         // cert-manager writes its CA into each webhook.
-        true => json!({"annotations": {(objects::CA_ANNOTATION): certificate}, "name": name}),
-        false => json!({"name": name}),
+        json!({"annotations": {(objects::CA_ANNOTATION): certificate}, "name": name})
+    } else {
+        json!({"name": name})
     };
     let documents = webhooks.iter().map(|(_, webhook)| &webhook.document);
     json!({

@@ -29,9 +29,10 @@ pub(super) fn version(text: &str) -> String {
         .replace(['-', '_', ' '], "");
     let number = lower.trim_start_matches('v');
     let number = number.strip_suffix(".0").unwrap_or(number);
-    match number.ends_with("alpha") || number.ends_with("beta") {
-        true => format!("v{number}1"),
-        false => format!("v{number}"),
+    if number.ends_with("alpha") || number.ends_with("beta") {
+        format!("v{number}1")
+    } else {
+        format!("v{number}")
     }
 }
 
@@ -93,11 +94,12 @@ pub(super) fn type_path(text: &str) -> String {
 /// `cert-manager 1.2` and `cert-manager=1.2` become `cert-manager@1.2`.
 pub(super) fn crate_spec(text: &str) -> String {
     let text = text.trim();
-    match text.contains('@') {
-        true => text.to_owned(),
-        false => replaced("^([A-Za-z0-9_-]+)[ =:]+\"?([^\"]*)\"?$", text, |found| {
+    if text.contains('@') {
+        text.to_owned()
+    } else {
+        replaced("^([A-Za-z0-9_-]+)[ =:]+\"?([^\"]*)\"?$", text, |found| {
             format!("{}@{}", &found[1], &found[2])
-        }),
+        })
     }
 }
 

@@ -37,6 +37,13 @@ const OWN_CRATES: &str = "api crdgen kbr-runtime kbr-testing";
 /// same folders, the types of other operators, and crates that the code next to it refers to.
 const MODULES: &str = "bin external kbr_runtime kbr_testing lib main manifests samples";
 
+/// Names that the module of a version cannot have: what the code that imports it imports too, the modules there, and the
+/// crates that it refers to. Tests compare the templates and imported types with this list.
+const BESIDE_VERSIONS: &str = "\
+    all api appsv1 autoscalingv2 batchv1 children clippy conditions conversion_loses_nothing corev1 discoveryv1 env intstr \
+    jiff json k8s_openapi kube meta namespaced networkingv1 object owned rbacv1 read resource schemars serde serde_json \
+    status tests thiserror tokio tracing";
+
 /// Types, traits and variants of Rust's prelude, macros with a type's name, and the one keyword
 /// that is upper camel case.
 const PRELUDE: &str = "\
@@ -63,6 +70,16 @@ pub fn group_module(group: &str, crate_name: &str) -> String {
         () if is_taken => module + "_",
         () if module.starts_with(|c: char| c.is_ascii_digit()) => format!("_{module}"),
         () => module,
+    }
+}
+
+/// The name of the Rust module of an API version.
+pub fn version_module(version: &str) -> String {
+    let module = group_module(version, "");
+    if is_among(BESIDE_VERSIONS, &module) {
+        module + "_"
+    } else {
+        module
     }
 }
 

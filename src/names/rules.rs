@@ -260,12 +260,11 @@ fn is_repo(text: &str) -> bool {
 }
 
 pub(super) fn repo(text: &str) -> Result<(), NameError> {
-    let remedy = match text.contains("://") {
-        true => "type a URL after `--repo`, such as `https://github.com/example/operator`",
-        false => {
-            "omit `--repo`, since no module path is needed, or type a URL, such as \
+    let remedy = if text.contains("://") {
+        "type a URL after `--repo`, such as `https://github.com/example/operator`"
+    } else {
+        "omit `--repo`, since no module path is needed, or type a URL, such as \
              `https://github.com/example/operator`"
-        }
     };
     NameError::unless(
         is_repo(text),

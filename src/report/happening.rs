@@ -133,9 +133,10 @@ impl Report {
         if self.screen.take_messages(text) {
             return;
         }
-        match self.is_coloured {
-            true => speak(&format!("{text}\n")),
-            false => speak(&format!("{}\n", strip_str(text))),
+        if self.is_coloured {
+            speak(&format!("{text}\n"))
+        } else {
+            speak(&format!("{}\n", strip_str(text)))
         }
     }
 }

@@ -129,9 +129,10 @@ fn no_argument(argument: &str, text: &str) -> ArgumentError {
         let message = format!("`{}` is not an argument: it has no `=`", argument.trim());
         return message.into();
     }
-    let message = match text.trim_end().ends_with(',') {
-        true => "a comma ends the line",
-        false => "there is nothing before a comma",
+    let message = if text.trim_end().ends_with(',') {
+        "a comma ends the line"
+    } else {
+        "there is nothing before a comma"
     };
     ArgumentError {
         message: message.to_owned(),

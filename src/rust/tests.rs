@@ -1,8 +1,40 @@
 //! Tests of the reader: brackets without partners, and what is code for tests.
 
+use std::collections::BTreeSet;
+
 use proptest::prelude::*;
 
 use super::*;
+use crate::names::version_module;
+
+/// The names of modules that code imports or declares, and those that its paths begin with.
+pub fn modules_in_scope(text: &str) -> BTreeSet<String> {
+    let code = Code::read(text);
+    let mut names = BTreeSet::new();
+    for at in 0..code.len() {
+        if code.word(at) == "mod" {
+            names.insert(code.word(at + 1).to_owned());
+        } else if code.is_separator(at + 1) && !(at >= 2 && code.is_separator(at - 2)) {
+            names.insert(code.word(at).to_owned());
+        } else if code.word(at) == "use" {
+            let leaves = code.import(at).map(|it| it.tree.leaves());
+            names.extend(leaves.into_iter().flatten().filter_map(|mut leaf| {
+                leaf.path.retain(|name| name != "self");
+                leaf.alias.or_else(|| leaf.path.pop())
+            }));
+        }
+    }
+    names.retain(|name| name.starts_with(|first: char| first.is_ascii_lowercase()));
+    names
+}
+
+/// Asserts that no version of an API has one of these modules.
+#[track_caller]
+pub fn assert_free_of_versions(modules: &BTreeSet<String>) {
+    let versions = modules.iter().map(|module| module.replace('_', "-"));
+    let taken = versions.filter(|version| modules.contains(&version_module(version)));
+    assert_eq!(taken.collect::<Vec<_>>(), [""; 0]);
+}
 
 /// Whether `MARK` is in code for tests.
 fn is_test_code(text: &str) -> bool {

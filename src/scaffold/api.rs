@@ -83,21 +83,20 @@ pub fn type_files(project: &Project, resource: &Resource) -> Vec<Part> {
         Some(_) => (all::IMAGE_TYPES, all::IMAGE_SAMPLE),
         None => (all::TYPES, all::SAMPLE),
     };
-    let mut parts = match resource.is_imported() {
-        true => {
-            let api_version = format!("{}/{}", resource.qualified_group(), resource.version);
-            let head = format!("apiVersion: {api_version}\nkind: {}\n", resource.kind);
-            vec![
-                Part::given(place.types()),
-                Part::given_with(place.sample(), head.clone()),
-                Part::given_with(place.stored_sample(), head),
-            ]
-        }
-        false => vec![
+    let mut parts = if resource.is_imported() {
+        let api_version = format!("{}/{}", resource.qualified_group(), resource.version);
+        let head = format!("apiVersion: {api_version}\nkind: {}\n", resource.kind);
+        vec![
+            Part::given(place.types()),
+            Part::given_with(place.sample(), head.clone()),
+            Part::given_with(place.stored_sample(), head),
+        ]
+    } else {
+        vec![
             Part::file(place.types(), &types, &context),
             Part::file(place.sample(), &sample, &context),
             Part::file(place.stored_sample(), &sample, &context),
-        ],
+        ]
     };
     parts.extend(PEOPLE.map(|(who, template)| {
         let path = format!("{}{}", layout::RBAC, place.role_file(who));

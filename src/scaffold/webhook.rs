@@ -110,9 +110,10 @@ pub fn conversion_files(project: &Project, hub: &Resource, version: &Version) ->
         &all::CONVERTER_TEST,
         &context,
     );
-    let converter = match hub.is_imported() {
-        true => converter_of_imported(project, hub, version, ["{}"; 2]),
-        false => Part::file(place.webhook(CONVERTER), &all::CONVERTER, &context),
+    let converter = if hub.is_imported() {
+        converter_of_imported(project, hub, version, ["{}"; 2])
+    } else {
+        Part::file(place.webhook(CONVERTER), &all::CONVERTER, &context)
     };
     vec![converter, test]
 }

@@ -62,11 +62,14 @@ pub fn render(name: &str, source: &'static str, context: &Context) -> String {
 /// longer than to render it.
 fn parsed(name: &str, source: &'static str) -> Arc<Vec<Piece>> {
     static PARSED: LazyLock<Mutex<Parsed>> = LazyLock::new(Mutex::default);
-    let parse = |(text, has_tags)| match has_tags {
-        true => Piece::Parsed(
-            Template::compile(text).unwrap_or_else(|error| panic!("template {name}: {error}")),
-        ),
-        false => Piece::Text(text),
+    let parse = |(text, has_tags)| {
+        if has_tags {
+            Piece::Parsed(
+                Template::compile(text).unwrap_or_else(|error| panic!("template {name}: {error}")),
+            )
+        } else {
+            Piece::Text(text)
+        }
     };
     let parse = || Arc::new(pieces(source).into_iter().map(parse).collect());
     // A template that cannot be parsed is not kept, so the map is whole after its panic.
@@ -141,12 +144,13 @@ fn fits<'engine, 'call>(
         None => Ok(String::new()),
     };
     let short = render(helper.template())?;
-    let text = match short
+    let text = if short
         .lines()
         .all(|line| is_narrow(line) && has_narrow_arguments(line))
     {
-        true => short,
-        false => render(helper.inverse())?,
+        short
+    } else {
+        render(helper.inverse())?
     };
     out.write(&text)?;
     Ok(())

@@ -46,9 +46,10 @@ fn within(command: &mut Command, limit: Duration) -> io::Result<Result<String, S
         }
     }
     let [stdout, stderr] = printed;
-    Ok(match child.wait()?.success() {
-        true => Ok(stdout),
-        false => Err((stdout + &stderr).trim().to_owned()),
+    Ok(if child.wait()?.success() {
+        Ok(stdout)
+    } else {
+        Err((stdout + &stderr).trim().to_owned())
     })
 }
 

@@ -32,6 +32,18 @@ pub struct YamlError {
     pub problem: Problem,
 }
 
+impl YamlError {
+    /// The error for a file that was not read.
+    pub fn unread(path: &str, why: &'static str) -> Self {
+        Self {
+            path: path.to_owned(),
+            line: 1,
+            column: 1,
+            problem: Problem::Unread(why),
+        }
+    }
+}
+
 /// The documents of a stream, except those with nothing but comments. The stream may begin with a byte order mark.
 pub fn documents(stream: &str) -> Vec<Document<'_>> {
     let mut documents = Vec::new();
@@ -43,9 +55,10 @@ pub fn documents(stream: &str) -> Vec<Document<'_>> {
         if bare == "---" || bare == "..." || has_more {
             documents.push((start, line, end));
             // What stands beside the dashes, such as a comment, is part of the document.
-            (start, line) = match has_more {
-                true => (end + 4, number + 1),
-                false => (end + text.len(), number + 2),
+            (start, line) = if has_more {
+                (end + 4, number + 1)
+            } else {
+                (end + text.len(), number + 2)
             };
         }
         end += text.len();

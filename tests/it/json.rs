@@ -152,10 +152,10 @@ fn a_usage_error_is_reported_too() {
     let sandbox = Sandbox::with_project();
     for (line, message, hint) in [
         (
-            "create api --kind foo",
-            "invalid value 'foo' for '--kind <KIND>': `foo` is not a kind: it must be upper camel \
-             case, of at most 59 letters and digits",
-            "type `Foo`",
+            "create api --kind foo-bar",
+            "invalid value 'foo-bar' for '--kind <KIND>': `foo-bar` is not a kind: it must be of at \
+             most 59 letters and digits, and begin with a letter",
+            "type `FooBar`",
         ),
         (
             "manifests --chek",

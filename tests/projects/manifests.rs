@@ -62,6 +62,11 @@ spec:
     storage: false
     schema: *schema
     subresources: *subresources
+  - name: meta
+    served: true
+    storage: false
+    schema: *schema
+    subresources: *subresources
 ";
 
 #[test]
@@ -77,8 +82,18 @@ fn unusual_names_compile_and_pass_the_lints() {
             "--kind Job --version v1",
             "--kind Q --version v1 --namespaced=false",
             "--kind ValidatingAdmissionPolicyBindingTemplate --version v1alpha1",
+            // Names of what the code beside the versions imports.
+            "--kind Conditions --version conditions",
+            "--kind Status --version status --image busybox:1",
+            "--kind Kube --version kube",
+            "--kind Kube --version serde-json --controller=false",
         ],
     );
+    let kube = "--group foo.policy-x --version kube --kind Kube";
+    let all = "--defaulting --programmatic-validation --conversion --spoke serde-json";
+    sandbox
+        .kbr(&format!("create webhook {kube} {all}"))
+        .success();
     sandbox.write("crds.yaml", POSTGRESQL);
     sandbox.kbr("import crd crds.yaml").success();
     let postgresql = "--group foo.policy-x --version match --kind postgresql";
@@ -87,7 +102,7 @@ fn unusual_names_compile_and_pass_the_lints() {
         .success();
     sandbox
         .kbr(&format!(
-            "create webhook {postgresql} --defaulting --conversion --spoke foo1"
+            "create webhook {postgresql} --defaulting --conversion --spoke foo1,meta"
         ))
         .success();
     let run = sandbox.kbr("manifests").success();

@@ -111,6 +111,18 @@ pub enum ApiError {
         /// The option that chooses another module, if the command has one.
         option: Option<String>,
     },
+    #[error(
+        "the version `{version}` conflicts with the project's name: the Rust module `{crate_name}` would have the name of the \
+         crate"
+    )]
+    #[diagnostic(
+        code("api-version-clash"),
+        help("choose another version, or another name for the project")
+    )]
+    VersionIsCrate {
+        version: Version,
+        crate_name: String,
+    },
     #[error("the API group `{group}` already has the Rust module `{module}`")]
     #[diagnostic(code("api-group-module-differs"), help("omit `--group-module`"))]
     OtherGroupModule { group: String, module: String },
@@ -178,15 +190,12 @@ pub enum ApiError {
 }
 
 fn another_controller(same_version: bool) -> &'static str {
-    match same_version {
-        true => {
-            "add `--force` to overwrite it, `--controller-name NAME` to add another, or \
+    if same_version {
+        "add `--force` to overwrite it, `--controller-name NAME` to add another, or \
              `--controller=false` to leave it as it is"
-        }
-        false => {
-            "add `--controller=false`: one controller serves all versions of a kind; to add another, \
+    } else {
+        "add `--controller=false`: one controller serves all versions of a kind; to add another, \
              type `--controller-name NAME`"
-        }
     }
 }
 

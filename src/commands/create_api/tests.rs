@@ -1,5 +1,7 @@
 //! The changes for a new API, and the conflicts with existing ones; tested on values.
 
+use std::collections::BTreeSet;
+
 use crate::commands::tests::Bench;
 use crate::layout;
 use crate::plan::Outcome;
@@ -33,6 +35,59 @@ fn the_first_type_adds_its_version_and_what_all_types_share() {
             "insert tests/it/main.rs: mod samples;",
         ]
     );
+}
+
+#[test]
+fn a_type_may_have_every_name_that_kubernetes_and_rust_accept() {
+    let of = |version: &str| format!("create api --kind postgresql --version {version}");
+    let warnings = |bench: &Bench, line: &str| bench.desired(line).expect("no refusal").warnings;
+    let undo = "; `kbr delete api --version match --kind postgresql` undoes this";
+    let expected = [
+        "the kind `postgresql` is not in upper camel case; its type in Rust is `Postgresql`",
+        "the version `match` does not have a form such as `v1` or `v1beta2`: Kubernetes sorts it after those that have; \
+         its module in Rust is `match_`",
+    ];
+    let bench = Bench::new();
+    let line = of("match");
+    assert_eq!(
+        warnings(&bench, &line),
+        expected.map(|warning| format!("{warning}{undo}"))
+    );
+    let bench = bench.after(&line);
+    let types = bench.text("api/src/match_/postgresql_types.rs");
+    for part in [
+        "version = \"match\"",
+        "kind = \"postgresql\"",
+        "root = \"Postgresql\"",
+        "pub struct PostgresqlSpec",
+    ] {
+        assert!(types.contains(part), "{part} in {types}");
+    }
+    let next = of("v1") + " --controller=false";
+    assert_eq!(warnings(&bench, &next), [""; 0]);
+    let deleted = bench.after("delete api --version match --kind postgresql");
+    assert_eq!(deleted.project(), Bench::new().project());
+}
+
+#[test]
+fn the_samples_of_all_versions_have_names_that_differ_and_fit() {
+    for kind in ["A".to_owned(), "A".repeat(30), "A".repeat(59)] {
+        let create = format!("create api --controller=false --kind {kind} --version ");
+        let mut bench = Bench::small("").after(&format!("{create}v1"));
+        let lengths = [2, 30, 31, 56, 57, 63];
+        for length in lengths {
+            bench = bench.after(&format!("{create}{}", "v".repeat(length)));
+        }
+        let samples = bench.files.iter();
+        let samples = samples.filter(|(path, _)| path.starts_with(layout::SAMPLES));
+        let names = samples.filter_map(|(_, text)| {
+            let mut lines = text.lines();
+            lines.find_map(|line| line.strip_prefix("  name: \"")?.strip_suffix('"'))
+        });
+        let names: BTreeSet<&str> = names.collect();
+        assert_eq!(names.len(), lengths.len() + 1, "{names:?}");
+        assert!(names.iter().all(|name| name.len() <= 63), "{names:?}");
+    }
 }
 
 #[test]
@@ -219,6 +274,10 @@ fn conflicts_with_existing_apis_are_refused() {
             "api-nothing-requested",
         ),
         ("--kind Bar --group other", "api-second-group"),
+        (
+            "--kind Bar --group batch --version bench",
+            "api-version-clash",
+        ),
         (
             "--kind Foo --group batch --version v2 --namespaced=false",
             "api-scope-differs",

@@ -94,9 +94,10 @@ impl HubFile {
         let change = |(path, text): (&str, &str)| Change::Rewrite {
             from: path.to_owned(),
             path: format!("{new}{}", &path[old.len()..]),
-            text: match path.ends_with(".rs") && matches!(self.how, How::Type) {
-                true => words.in_code(text, false),
-                false => text.to_owned(),
+            text: if path.ends_with(".rs") && matches!(self.how, How::Type) {
+                words.in_code(text, false)
+            } else {
+                text.to_owned()
             },
             rendered: None,
         };
@@ -123,27 +124,28 @@ impl HubChanges {
     pub fn of(
         before: &Project,
         after: &mut Project,
-        [old_hub, new_hub]: [&Resource; 2],
+        old_hub: &Resource,
+        new_hub: &Resource,
         tree: &Tree,
     ) -> Result<Self> {
-        let all = files(before, after, [old_hub, new_hub]);
+        let all = files(before, after, old_hub, new_hub);
         let paths = all.iter().flat_map(|it| [&it.old.path, &it.new.path]);
         let mut files = Self {
             changes: Vec::new(),
             warnings: kept(after, old_hub, new_hub),
             conflicts: Vec::new(),
             moved: paths.cloned().collect(),
-            removed: removed_sample([before, after], [old_hub, new_hub], tree),
+            removed: Vec::from_iter(removed_sample(before, after, old_hub, new_hub, tree)),
         };
         let words = words(before, after, old_hub, new_hub);
         let below = RenameMap {
-            version_module: words.version.clone(),
-            ..self::words(before, after, old_hub, new_hub)
+            version_module: Some([old_hub, new_hub].map(|it| it.version.module())),
+            ..words.clone()
         };
         let rendered = scaffold::rendered(before);
-        let mut carrier = Carrier::new(before, [&rendered, &rendered], tree);
+        let mut carrier = Carrier::new(before, &rendered, &rendered, tree);
         for it in &all {
-            let [from, to] = [&it.old.path, &it.new.path];
+            let (from, to) = (&it.old.path, &it.new.path);
             let Some(was) = tree.text(from) else {
                 files.removed.extend(module_of(to));
                 let recorded = after.files.remove(from);
@@ -161,11 +163,11 @@ impl HubChanges {
                         old: old.clone(),
                         new: exchanged(&normalized(was), old, new),
                     };
-                    carrier.renamed([from, to], &it, [&normalized(was), was])
+                    carrier.renamed(from, to, &it, &normalized(was), was)
                 }
                 (Some(texts), _) => {
-                    let [base, ours] = [texts.old.as_str(), was].map(respelled);
-                    carrier.renamed([from, to], texts, [&base, &ours])
+                    let (base, ours) = (respelled(&texts.old), respelled(was));
+                    carrier.renamed(from, to, texts, &base, &ours)
                 }
                 (None, _) => respelled(was),
             };
@@ -210,19 +212,20 @@ fn module_of(path: &str) -> Option<String> {
 
 /// The sample of the new hub, if the owner removed that of the old one from the objects with which the operator is tried.
 fn removed_sample(
-    [before, after]: [&Project; 2],
-    [old, new]: [&Resource; 2],
+    before: &Project,
+    after: &Project,
+    old: &Resource,
+    new: &Resource,
     tree: &Tree,
-) -> Vec<String> {
+) -> Option<String> {
     let text = tree.text(layout::CRASH_TEST).unwrap_or_default();
     let is_removed =
         !old.controllers.is_empty() && !text.contains(&Place::of(before, old).sample());
-    let sample = is_removed.then(|| Place::of(after, new).sample());
-    sample.into_iter().collect()
+    is_removed.then(|| Place::of(after, new).sample())
 }
 
 /// Every file that changes with the hub.
-fn files(before: &Project, after: &Project, [old, new]: [&Resource; 2]) -> Vec<HubFile> {
+fn files(before: &Project, after: &Project, old: &Resource, new: &Resource) -> Vec<HubFile> {
     let mut files = Vec::new();
     let mut add = |how, old: Vec<Part>, new: Vec<Part>| {
         let pairs = old.into_iter().zip(new);
@@ -239,9 +242,10 @@ fn files(before: &Project, after: &Project, [old, new]: [&Resource; 2]) -> Vec<H
         }
     }
     for spoke in &old.webhooks().spoke {
-        let (how, other) = match *spoke == new.version {
-            true => (How::Exchanged, &old.version),
-            false => (How::OtherHub, spoke),
+        let (how, other) = if *spoke == new.version {
+            (How::Exchanged, &old.version)
+        } else {
+            (How::OtherHub, spoke)
         };
         let parts = scaffold::conversion_files(before, old, spoke);
         add(how, parts, scaffold::conversion_files(after, new, other));
@@ -291,10 +295,16 @@ fn exchanged(text: &str, old: &str, new: &str) -> String {
     replaced(&text, 0..text.len(), &exchanged)
 }
 
-/// Whether a text has the name of that version. The versions of reviews are others.
+/// Whether a text has the name of that version: in a marker that of the API, elsewhere that of the module. The versions of
+/// reviews are others.
 fn has_version(text: &str, version: &Version) -> bool {
+    let module = version.module();
     let mut lines = text.lines();
-    lines.any(|line| !line.contains("admissionReviewVersions=") && has_word(line, version.as_str()))
+    lines.any(|line| {
+        let is_marker = line.contains("+kbr:");
+        let name = if is_marker { version.as_str() } else { &module };
+        !line.contains("admissionReviewVersions=") && has_word(line, name)
+    })
 }
 
 /// What the owner of an edited file has to do.
@@ -306,6 +316,7 @@ fn left(it: &HubFile, text: &str, old: &Version, new: &Resource) -> Option<Strin
             "`{path}` was edited: its functions must convert to and from the hub `{version}` now"
         )),
         How::Type => has_version(text, old).then(|| {
+            let old = old.module();
             format!("`{path}` still has the name `{old}`: the code there is for `{version}` now")
         }),
     }

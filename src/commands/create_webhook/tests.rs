@@ -286,7 +286,8 @@ fn a_version_is_retired_with_commands_alone() {
     }
 
     // What `kbr manifests` does, without types.
-    let remembered = crate::commands::storage::remembered(&bench.project(), &bench.tree());
+    let remembered =
+        crate::commands::storage::remembered(&bench.project(), &bench.tree()).expect("YAML");
     let list = "    storedVersions:\n    - v1\n    - v1alpha1\n";
     assert!(
         remembered.render().contains(list),
@@ -337,17 +338,50 @@ fn a_webhook_of_the_new_hub_stays_and_the_other_is_named() {
 
 #[test]
 fn modules_below_a_file_of_the_hub_follow_it() {
-    let mut bench = with_hub();
-    let text = |version: &str| {
-        format!(
-            "use api::{version};\nuse k8s_openapi::api::apps::v1alpha1 as apps;\n\n\
-             // +kbr:webhook:path=/a,groups=example.com,resources=foos,versions={version},name=a\n\
-             fn mine(a: {version}::Foo, b: api::{version}::FooSpec, c: k8s::v1alpha1::Foo) {{}}\n"
-        )
-    };
-    let [from, to] = ["v1alpha1", "v1"].map(|it| format!("src/webhook/{it}/foo_defaulter/mine.rs"));
-    bench.files.insert(from.clone(), text("v1alpha1"));
-    let after = bench.after(MOVE);
-    assert_eq!(after.text(&to), text("v1"));
-    assert_eq!(after.files.get(&from), None);
+    // The versions, and their modules.
+    for (versions, modules) in [
+        (["v1alpha1", "v1"], ["v1alpha1", "v1"]),
+        (["match", "kube"], ["match_", "kube_"]),
+        (["v1", "a-b"], ["v1", "a_b"]),
+    ] {
+        let hub = |hub: &str, spoke: &str| {
+            format!("create webhook --kind Foo --version {hub} --conversion --spoke {spoke}")
+        };
+        let [old, new] = versions;
+        let start = Bench::new()
+            .after(&format!("create api --kind Foo --version {old}"))
+            .after(&format!(
+                "create api --kind Foo --version {new} --controller=false"
+            ))
+            .after(&format!("{} --defaulting", hub(old, new)));
+        let text = |version: &str, module: &str| {
+            format!(
+                "use api::{module};\nuse k8s_openapi::api::apps::{old} as apps;\n\n\
+                 // +kbr:webhook:path=/a,groups=example.com,resources=foos,versions={version},name=a\n\
+                 fn mine(a: {module}::Foo, b: api::{module}::FooSpec, c: k8s::{old}::Foo) {{}}\n",
+                old = modules[0]
+            )
+        };
+        let mut bench = start.clone();
+        let [from, to] = modules.map(|it| format!("src/webhook/{it}/foo_defaulter/mine.rs"));
+        bench.files.insert(from.clone(), text(old, modules[0]));
+        let after = bench.after(&hub(new, old));
+        assert_eq!(after.text(&to), text(new, modules[1]));
+        assert_eq!(after.files.get(&from), None);
+
+        // A line of the owner's is named only if it has the old version.
+        let path = "src/controller/foo_controller.rs";
+        let line = |module: &str| format!("\ntype Old = {module}::FooSpec;\n");
+        let other = "\nfn size(of: bool) -> u8 {\n    match of {\n        _ => 0,\n    }\n}\n";
+        for (owners, is_named) in [(line(modules[0]), true), (other.to_owned(), false)] {
+            let mut bench = start.clone();
+            bench.edit(path, &owners);
+            let warnings = bench.desired(&hub(new, old)).expect("no refusal").warnings;
+            let named = format!(
+                "`{path}` still has the name `{}`: the code there is for `{new}` now",
+                modules[0]
+            );
+            assert_eq!(warnings.contains(&named), is_named, "{warnings:?}");
+        }
+    }
 }

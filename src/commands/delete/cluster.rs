@@ -67,16 +67,17 @@ pub fn of_conversion(after: &Project, hub: &Resource, spokes: &[Version]) -> Str
         .is_some();
     let kind = &hub.kind;
     let crd = format!("{}.{}", hub.plural, hub.qualified_group());
-    match is_converted {
-        false => format!(
+    if is_converted {
+        format!(
+            "the API server requests the conversion of each version of `{kind}` that it serves, but nothing converts {}: delete that version too, or write its converter again",
+            join(spokes, ", ", Version::to_string)
+        )
+    } else {
+        format!(
             "without a conversion, the API server changes only the `apiVersion` of a `{kind}`: fields that another version \
              does not have are lost; if a cluster refuses the CRD because of `webhookClientConfig`, somebody such as \
              cert-manager has written its `caBundle`: type `kubectl patch crd {crd} --type=json -p \
              '[{{\"op\":\"replace\",\"path\":\"/spec/conversion\",\"value\":{{\"strategy\":\"None\"}}}}]'`, and deploy again"
-        ),
-        true => format!(
-            "the API server requests the conversion of each version of `{kind}` that it serves, but nothing converts {}: delete that version too, or write its converter again",
-            join(spokes, ", ", Version::to_string)
-        ),
+        )
     }
 }

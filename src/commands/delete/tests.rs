@@ -209,12 +209,15 @@ fn a_version_that_is_no_longer_stored_can_be_deleted() {
         let mut bench = bench.clone();
         let text = bench.text(PROJECT_FILE).replace("\n    storage: true", "");
         let entries: Vec<&str> = text.split_inclusive("\n- ").collect();
-        let entry = |entry: &&str| match entry.contains(&format!("version: {version}\n")) {
-            true => entry.replace(
-                "namespaced: true\n",
-                "namespaced: true\n    storage: true\n",
-            ),
-            false => (*entry).to_owned(),
+        let entry = |entry: &&str| {
+            if entry.contains(&format!("version: {version}\n")) {
+                entry.replace(
+                    "namespaced: true\n",
+                    "namespaced: true\n    storage: true\n",
+                )
+            } else {
+                (*entry).to_owned()
+            }
         };
         let text = entries.iter().map(entry).collect();
         bench.files.insert(PROJECT_FILE.to_owned(), text);

@@ -49,16 +49,10 @@ impl Session<'_> {
             let names: Vec<&str> = [&*context, CRD].into_iter().chain(names).collect();
             let get = "get --ignore-not-found --output=json";
             let live = kubectl::output(self.root, get, &names)?;
-            let live: Value = serde_json::from_str(&live).unwrap_or_default();
-            let live = match &live["items"] {
-                Value::Array(items) => items.clone(),
-                // One that was named alone.
-                _ => vec![live],
-            };
+            let live =
+                compared::listed(&live).map_err(|why| format!("what kubectl prints {why}"))?;
             let breaks = compared::between(&live, &crds);
-            for text in &breaks {
-                self.tell(Happening::new("break", Level::Warning, "Breaks").text(text));
-            }
+            self.tell_breaks(&breaks);
             if !breaks.is_empty() {
                 return Err("nothing was applied, because of what it breaks; `make deploy` applies it all the same".to_owned());
             }

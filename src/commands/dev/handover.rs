@@ -50,11 +50,10 @@ impl Cluster {
     /// Refuses a cluster whose operator cannot step aside, and says what is not the same as if it were deployed.
     pub(super) fn can_be_taken(&self, applies: bool, report: &Report) -> Result<()> {
         self.lease().ok_or(DevError::NoLease)?;
-        let text = match applies {
-            true => "of config/default, the CRDs and the roles are applied, and nothing else",
-            false => {
-                "nothing of config/ is applied: CRDs and roles are those of the cluster; --apply applies them"
-            }
+        let text = if applies {
+            "of config/default, the CRDs and the roles are applied, and nothing else"
+        } else {
+            "nothing of config/ is applied: CRDs and roles are those of the cluster; --apply applies them"
         };
         report.happening(&Happening::note(text));
         if self.has_webhooks {

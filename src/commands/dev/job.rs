@@ -116,9 +116,10 @@ const HELPER_FEATURE: &str = "kbr-testing/development";
 /// The features that the helper is built with: a project of an earlier kbr has no such feature.
 fn helper_features(root: &Path) -> &'static [&'static str] {
     let manifest = std::fs::read_to_string(root.join(layout::MANIFEST));
-    match manifest.is_ok_and(|text| text.contains(HELPER_FEATURE)) {
-        true => &["--features", HELPER_FEATURE],
-        false => &[],
+    if manifest.is_ok_and(|text| text.contains(HELPER_FEATURE)) {
+        &["--features", HELPER_FEATURE]
+    } else {
+        &[]
     }
 }
 

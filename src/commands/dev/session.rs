@@ -13,7 +13,6 @@ use serde_json::json;
 use super::Event;
 use super::api_server::Helper;
 use super::cluster::Cluster;
-use super::compared;
 use super::debounce::Debounce;
 use super::error::DevError;
 use super::handover::Held;
@@ -91,21 +90,23 @@ pub fn binaries(root: &Path) -> Result<PathBuf> {
 
 impl<'a> Session<'a> {
     pub fn new(
-        (root, project, tree): (&'a Path, &Project, Tree),
-        (args, color): (&'a DevArgs, Color),
+        root: &'a Path,
+        tree: Tree,
+        args: &'a DevArgs,
+        color: Color,
         binaries: PathBuf,
         report: &'a Report,
         sender: Sender<Event>,
     ) -> Self {
-        Self {
+        let mut session = Self {
             root,
-            name: project.project_name.to_string(),
+            name: String::new(),
             args,
             color,
             binaries,
             report,
             sender,
-            resources: resources(project),
+            resources: BTreeMap::new(),
             testing: Testing::new(&tree),
             tree,
             debounce: Debounce::default(),
@@ -128,18 +129,27 @@ impl<'a> Session<'a> {
             paused: BTreeSet::new(),
             cluster: None,
             held: None,
+        };
+        session.read_project();
+        session
+    }
+
+    /// Takes over what is in PROJECT, unless it is being edited.
+    fn read_project(&mut self) {
+        if let Some(Ok(project)) = self.tree.text(PROJECT_FILE).map(Project::parse) {
+            self.name = project.project_name.to_string();
+            self.resources = resources(&project);
         }
     }
 
     /// Runs until somebody stops it.
     pub fn run(mut self, events: &Receiver<Event>, mut following: Following) {
         self.tell(Happening::new("started", Level::Note, "Following").text(
-            match self.report.has_screen() {
-                true => "the files of the project; a first build takes minutes",
-                false => {
-                    "the files of the project; press q, r or t, then Enter, to stop, rebuild or test\n\
+            if self.report.has_screen() {
+                "the files of the project; a first build takes minutes"
+            } else {
+                "the files of the project; press q, r or t, then Enter, to stop, rebuild or test\n\
                      A first build takes minutes"
-                }
             },
         ));
         loop {
@@ -205,11 +215,8 @@ impl<'a> Session<'a> {
             return;
         };
         let changed = Changed::between(&self.tree, &tree);
-        if let Some(Ok(project)) = tree.text(PROJECT_FILE).map(Project::parse) {
-            self.name = project.project_name.to_string();
-            self.resources = resources(&project);
-        }
         self.tree = tree;
+        self.read_project();
         if !changed.is_any() {
             return;
         }
@@ -228,23 +235,22 @@ impl<'a> Session<'a> {
     fn advance(&mut self) {
         self.todo.helper &= self.helper.is_none() && self.cluster.is_none();
         if self.job.is_none() {
-            let kind = match &self.todo {
-                Todo {
-                    manifests: true, ..
-                } => Some(Kind::Manifests),
-                Todo { helper: true, .. } => Some(Kind::Helper),
-                Todo { build: true, .. } => Some(Kind::Operator),
-                _ => None,
-            };
-            if let Some(kind) = kind {
+            let kinds = [
+                (&mut self.todo.manifests, Kind::Manifests),
+                (&mut self.todo.helper, Kind::Helper),
+                (&mut self.todo.build, Kind::Operator),
+            ];
+            let next = kinds.into_iter().find(|(is_wanted, _)| **is_wanted);
+            let next = next.map(|(is_wanted, kind)| {
+                *is_wanted = false;
+                kind
+            });
+            if let Some(kind) = next {
                 self.start(kind);
             }
         }
-        let is_generating = self.todo.manifests
-            || self
-                .job
-                .as_ref()
-                .is_some_and(|job| job.kind == Kind::Manifests);
+        let job = self.job.as_ref().map(|job| job.kind);
+        let is_generating = self.todo.manifests || job == Some(Kind::Manifests);
         let has_operator = self.operator.is_some() && self.built.is_none();
         if self.cluster.is_some() && !is_generating {
             return self.advance_in_cluster();
@@ -275,11 +281,6 @@ impl<'a> Session<'a> {
     }
 
     fn start(&mut self, kind: Kind) {
-        match kind {
-            Kind::Manifests => self.todo.manifests = false,
-            Kind::Helper => self.todo.helper = false,
-            Kind::Operator => self.todo.build = false,
-        }
         let what = match kind {
             Kind::Manifests => "the manifests",
             Kind::Helper => "the API server's helper",
@@ -354,15 +355,8 @@ impl<'a> Session<'a> {
             return;
         }
         self.look(finished.started);
-        let ready = self
-            .helper
-            .as_ref()
-            .and_then(|helper| helper.ready.as_ref());
-        let Some(ready) = ready.filter(|_| self.todo.config) else {
-            return;
-        };
-        for text in compared::breaks(&ready.crds, &self.tree) {
-            self.tell(Happening::new("break", Level::Warning, "Breaks").text(&text));
+        if self.todo.config {
+            self.compare_crds();
         }
     }
 

@@ -49,7 +49,7 @@ pub fn plan(project: &Project, args: &EditArgs, tree: &Tree) -> Result<Desired> 
         changes.extend(generated(layout::CERTIFICATES_ROLE, tree));
     }
     let known = scaffold::rendered(project);
-    let mut carrier = Carrier::new(project, [&known, &known], tree);
+    let mut carrier = Carrier::new(project, &known, &known, tree);
     changes.extend(carrier.both(&after, &BTreeSet::new()));
     let mut warnings = unneeded.warnings(false);
     if after.namespaced != project.namespaced {
@@ -64,9 +64,10 @@ pub fn plan(project: &Project, args: &EditArgs, tree: &Tree) -> Result<Desired> 
 
 /// Warnings about code that is still for the other scope.
 fn other_scope(is_namespaced: bool, changes: &[Change], tree: &Tree) -> Vec<String> {
-    let calls = match is_namespaced {
-        true => ["manager.all", "Api::all("],
-        false => ["manager.namespaced", "manager.namespaces("],
+    let calls = if is_namespaced {
+        ["manager.all", "Api::all("]
+    } else {
+        ["manager.namespaced", "manager.namespaces("]
     };
     let text_of = |path: &str| {
         changes.iter().find_map(|change| match change {

@@ -164,14 +164,11 @@ impl Markers {
         let Some(resource) = candidates.get(of_path.unwrap_or(0)) else {
             let groups = words("groups");
             let mut listed = go.project.resources.iter().filter(|it| it.external);
-            lose(
-                match listed.any(|it| groups.contains(&it.qualified_group())) {
-                    true => "its type belongs to another operator: see below",
-                    false => {
-                        "no type of the new project matches, or the type already has this webhook: add it by hand"
-                    }
-                },
-            );
+            lose(if listed.any(|it| groups.contains(&it.qualified_group())) {
+                "its type belongs to another operator: see below"
+            } else {
+                "no type of the new project matches, or the type already has this webhook: add it by hand"
+            });
             return;
         };
         if resource.core_type().is_some_and(|core| !core.has_webhooks) {

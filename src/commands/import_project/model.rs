@@ -289,9 +289,10 @@ impl Model {
                     .resources
                     .iter()
                     .any(|it| it.is_kind_of(&resource) && !it.controllers.is_empty());
-                let name: Option<ControllerName> = match has_one {
-                    true => Some(reconciler.name.clone().unwrap_or(words).parse().ok()?),
-                    false => None,
+                let name: Option<ControllerName> = if has_one {
+                    Some(reconciler.name.clone().unwrap_or(words).parse().ok()?)
+                } else {
+                    None
                 };
                 let is_new = !resource.controllers.contains(&name);
                 check_controller(&self.project, &resource, name.as_ref())
@@ -309,10 +310,11 @@ impl Model {
                         .as_ref()
                         .map_or("a type that is not in the code", |(_, kind)| kind.as_str());
                     let mut others = go.project.resources.iter().filter(|it| it.external);
-                    remaining.add(Step::Controllers, match others.any(|it| it.kind == kind) {
-                        true => format!("Translate `{what}` ({path}:{line}), once `kbr create api` has added the controller of `{kind}`, see above"),
-                        false => format!("`{what}` ({path}:{line}) reconciles `{kind}`, which is no type of the new project: add a controller for it by hand"),
-                    });
+                    remaining.add(Step::Controllers, if others.any(|it| it.kind == kind) {
+format!("Translate `{what}` ({path}:{line}), once `kbr create api` has added the controller of `{kind}`, see above")
+} else {
+format!("`{what}` ({path}:{line}) reconciles `{kind}`, which is no type of the new project: add a controller for it by hand")
+});
                 }
             }
         }

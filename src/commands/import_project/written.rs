@@ -47,9 +47,10 @@ impl Markers {
             block += &format!("// {marker}\n");
         }
         let place = "/// The functions that register the controllers";
-        Some(match text.contains(place) {
-            true => text.replacen(place, &format!("{block}\n{place}"), 1),
-            false => format!("{text}\n{block}"),
+        Some(if text.contains(place) {
+            text.replacen(place, &format!("{block}\n{place}"), 1)
+        } else {
+            format!("{text}\n{block}")
         })
     }
 
@@ -81,9 +82,10 @@ fn harmless(line: &str) -> String {
     let line: String = line.replace('\t', "    ").chars().filter(is_fine).collect();
     let line = line.trim_end();
     let (markers, errors) = code_marker::read("", &format!("// {line}\n"));
-    match markers.is_empty() && errors.is_empty() {
-        true => line.to_owned(),
-        false => format!("| {line}"),
+    if markers.is_empty() && errors.is_empty() {
+        line.to_owned()
+    } else {
+        format!("| {line}")
     }
 }
 

@@ -5,24 +5,24 @@ use serde_json::Value;
 use crate::commands::desired::resources_of;
 use crate::commands::error::Result;
 use crate::commands::types::Types;
+use crate::kustomize;
 use crate::layout::{self, Place};
 use crate::manifests::json::{list_of, text_of};
 use crate::manifests::policy::{self, KnownKind};
 use crate::project::Project;
 use crate::tree::Tree;
+use crate::yaml::YamlError;
 
 use super::error::ManifestsError;
 
 /// Refuses policies that the API server would refuse, or that could not work. Returns warnings about policies that are
 /// not deployed.
 pub fn check(project: &Project, types: &Types, tree: &Tree) -> Result<Vec<String>> {
-    let all = tree.files();
-    let is_policy = |path: &str| path.starts_with(layout::POLICIES) && path.ends_with(".yaml");
-    let files: Vec<(&str, &str)> = all.filter(|(path, _)| is_policy(path)).collect();
+    let files = kustomize::files(tree, layout::POLICIES)?;
     if files.is_empty() {
         return Ok(Vec::new());
     }
-    let wrong = policy::check(&files, kinds(project, types, tree));
+    let wrong = policy::check(&files, kinds(project, types, tree)?);
     if !wrong.is_empty() {
         return Err(ManifestsError::Policies(wrong).into());
     }
@@ -48,7 +48,7 @@ pub fn check(project: &Project, types: &Types, tree: &Tree) -> Result<Vec<String
 }
 
 /// The kinds of the project, those of other operators that it has a CRD of, and Kubernetes' own that have policies.
-fn kinds(project: &Project, types: &Types, tree: &Tree) -> Vec<KnownKind> {
+fn kinds(project: &Project, types: &Types, tree: &Tree) -> Result<Vec<KnownKind>, YamlError> {
     let mut kinds: Vec<KnownKind> = types
         .crds
         .iter()
@@ -56,9 +56,9 @@ fn kinds(project: &Project, types: &Types, tree: &Tree) -> Vec<KnownKind> {
         .collect();
     for resource in &project.resources {
         if resource.external().is_some() {
-            let text = tree.text(&Place::of(project, resource).external_crd());
-            let crd: Value = serde_yaml::from_str(text.unwrap_or_default()).unwrap_or_default();
-            kinds.extend(of_crd(&crd));
+            let path = Place::of(project, resource).external_crd();
+            let crds = kustomize::objects(tree, &path)?;
+            kinds.extend(crds.iter().flat_map(of_crd));
         }
         if let Some(core) = resource.core_type() {
             let path = format!("{}::{}", core.module, core.kind);
@@ -76,7 +76,7 @@ fn kinds(project: &Project, types: &Types, tree: &Tree) -> Vec<KnownKind> {
             );
         }
     }
-    kinds
+    Ok(kinds)
 }
 
 /// The versions of the kind that a CRD defines.

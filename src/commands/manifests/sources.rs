@@ -2,11 +2,21 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::cargo_toml::Manifest;
+use crate::cargo_toml::{Manifest, ManifestError};
 use crate::layout;
-use crate::manifests::code_marker::{CodeMarker, MarkerError};
+use crate::manifests::code_marker::{CodeMarker, Location, MarkerError};
 use crate::modules;
 use crate::tree::Tree;
+
+/// Where markers have no effect.
+const TESTS: &str = "code for tests";
+
+/// Whether a file is in the folders of the operator's own packages.
+pub fn is_among_sources(path: &str) -> bool {
+    layout::SOURCES
+        .iter()
+        .any(|folder| path.starts_with(folder))
+}
 
 /// The Rust sources of a project, without the vendored crates.
 pub struct Sources<'a> {
@@ -49,63 +59,98 @@ impl<'a> Sources<'a> {
     }
 
     /// An error for each file with markers that is not compiled into the operator: what they ask for is not what the
-    /// operator does.
-    pub fn outside(&self, markers: &[CodeMarker]) -> Vec<MarkerError> {
-        let mut errors: Vec<MarkerError> = Vec::new();
+    /// operator does. First those of files that no package compiles into it, whatever its modules are.
+    pub fn outside(&self, markers: &[CodeMarker]) -> (Vec<MarkerError>, Vec<MarkerError>) {
+        let (mut certain, mut others) = (Vec::new(), Vec::new());
+        let mut last = "";
         for marker in markers {
             let path = marker.location.path.as_str();
-            let is_known = errors.last().is_some_and(|it| it.location.path == path);
-            if !is_known && !self.operator.contains(path) {
-                errors.push(self.refused(marker, path));
+            if path == last || self.operator.contains(path) {
+                continue;
+            }
+            last = path;
+            match other_target(self.inside(path)) {
+                Some(target) => certain.push(refused(marker, target)),
+                None => others.push(self.not_reached(marker, path)),
             }
         }
-        errors
+        (certain, others)
     }
 
-    fn refused(&self, marker: &CodeMarker, path: &str) -> MarkerError {
+    /// The errors for manifests and modules that were not read.
+    pub fn unread(&self, tree: &Tree) -> Vec<MarkerError> {
+        let manifests = self.packages.iter();
+        let manifests = manifests.filter_map(|package| manifest(package, tree)?.err());
+        let manifests = manifests.map(|wrong| {
+            let message = format!("the manifest {}", wrong.problem);
+            Location::start(wrong.path, wrong.line).error(message, wrong.help)
+        });
+        let modules = tree
+            .entries()
+            .filter(|(path, _)| is_among_sources(path) && path.ends_with(".rs"));
+        let modules = modules.filter_map(|(path, entry)| {
+            let why = entry.text().err()?;
+            let message = format!("the module {why}, and kbr reads only text files");
+            let place = Location::start(path.to_owned(), 1);
+            Some(place.error(message, "put its text there"))
+        });
+        manifests.chain(modules).collect()
+    }
+
+    /// The path of a file in its package.
+    fn inside<'p>(&self, path: &'p str) -> &'p str {
+        let packages = self.packages.iter();
+        let inside = packages.filter_map(|package| path.strip_prefix(package.as_str()));
+        inside.min_by_key(|it| it.len()).unwrap_or(path)
+    }
+
+    /// Why a marker in that file, which is in no module of the operator, has no effect.
+    fn not_reached(&self, marker: &CodeMarker, path: &str) -> MarkerError {
+        if self.all.contains(path) {
+            return refused(marker, TESTS);
+        }
+        if !self.inside(path).starts_with("src/") {
+            return refused(marker, "a file that is not compiled into the operator");
+        }
         let kind = marker.kind.name();
-        let package = self
-            .packages
-            .iter()
-            .filter(|it| path.starts_with(it.as_str()));
-        let package = package
-            .max_by_key(|it| it.len())
-            .map_or("", |it| it.as_str());
-        let inside = path.strip_prefix(package).unwrap_or(path);
-        let folder = inside.split_once('/').map(|(folder, _)| folder);
-        let place = match (folder, inside) {
-            _ if self.all.contains(path) => return marker.in_test_code(),
-            (Some("benches" | "tests"), _) => return marker.in_test_code(),
-            (Some("examples"), _) => "an example, which is not part of the operator",
-            (None, "build.rs") => "a build script, which is not part of the operator",
-            (Some("src"), _) => {
-                let message = format!("`+kbr:{kind}` is in a file that no `mod` declares");
-                let (name, parent) = declaration(path, &self.files);
-                let help = format!("delete `{path}`, or write `mod {name};` in `{parent}`");
-                return marker.error(message, help);
-            }
-            _ => "a file that is not compiled into the operator",
-        };
-        marker.error(
-            format!("`+kbr:{kind}` is in {place}"),
-            "move it to the code of the operator that needs it",
-        )
+        let message = format!("`+kbr:{kind}` is in a file that no `mod` declares");
+        let (name, parent) = declaration(path, &self.files);
+        let help = format!("delete `{path}`, or write `mod {name};` in `{parent}`");
+        marker.error(message, help)
+    }
+}
+
+fn refused(marker: &CodeMarker, place: &str) -> MarkerError {
+    marker.error(
+        format!("`+kbr:{}` is in {place}", marker.kind.name()),
+        "move it to the code of the operator that needs it",
+    )
+}
+
+/// What a file is whose path says that it is no part of the operator; `inside` is its path in its package.
+fn other_target(inside: &str) -> Option<&'static str> {
+    match inside.split_once('/').map(|(folder, _)| folder) {
+        Some("benches" | "tests") => Some(TESTS),
+        Some("examples") => Some("an example, which is not part of the operator"),
+        None if inside == "build.rs" => Some("a build script, which is not part of the operator"),
+        _ => None,
     }
 }
 
 /// The folders of the operator and of the packages that it depends on, tests aside.
 fn packages(tree: &Tree) -> BTreeSet<String> {
     let own = layout::SOURCES.into_iter();
+    let read = |package: &str| manifest(package, tree)?.ok();
     let mut open: Vec<String> = own
         .map(|folder| folder.trim_end_matches("src/").to_owned())
         .collect();
     let mut found = BTreeSet::new();
-    let root = manifest("", tree);
+    let root = read("");
     while let Some(folder) = open.pop() {
         if !found.insert(folder.clone()) {
             continue;
         }
-        let own = manifest(&folder, tree).zip(root.as_ref());
+        let own = read(&folder).zip(root.as_ref());
         let paths = own.map(|(own, root)| own.paths(root)).unwrap_or_default();
         for (path, is_inherited) in paths {
             let from = if is_inherited { "" } else { folder.as_str() };
@@ -131,7 +176,7 @@ fn roots(package: &str, tree: &Tree, files: &BTreeMap<&str, &str>) -> Vec<String
             None => matches!(rest, "lib.rs" | "main.rs"),
         })
     });
-    let named = manifest(package, tree).map(|it| it.roots());
+    let named = manifest(package, tree).and_then(|it| Some(it.ok()?.roots()));
     let named = named.into_iter().flatten();
     let named = named.map(|path| modules::join(package, &path));
     by_name
@@ -140,9 +185,9 @@ fn roots(package: &str, tree: &Tree, files: &BTreeMap<&str, &str>) -> Vec<String
         .collect()
 }
 
-fn manifest(package: &str, tree: &Tree) -> Option<Manifest> {
-    let text = tree.text(&format!("{package}{}", layout::MANIFEST))?;
-    text.parse().ok()
+fn manifest(package: &str, tree: &Tree) -> Option<Result<Manifest, ManifestError>> {
+    let path = format!("{package}{}", layout::MANIFEST);
+    Some(Manifest::read(&path, tree.entry(&path)?.text()))
 }
 
 /// The name of a file's module, and the file that has to declare it.
@@ -172,7 +217,10 @@ mod tests {
         let sources = Sources::of(&tree);
         let read = |(path, text): (&&str, &&str)| code_marker::read(path, text).0;
         let markers: Vec<CodeMarker> = sources.files.iter().flat_map(read).collect();
-        let errors = sources.outside(&markers).into_iter();
+        let (certain, others) = sources.outside(&markers);
+        let mut errors = [certain, others].concat();
+        errors.sort_by(|a, b| a.location.path.cmp(&b.location.path));
+        let errors = errors.into_iter();
         errors.map(|it| format!("{it}; {}", it.help)).collect()
     }
 

@@ -49,7 +49,10 @@ fn line_of(text: &str, part: &str) -> usize {
 fn a_renamed_kind_is_the_same_as_a_new_one() {
     // Sorted after the others, before them, and so long that lines must be wrapped.
     let long = format!("Long{}", "Name".repeat(9));
-    for (options, kinds) in [("", ["Ant", &long]), ("--multigroup", ["Warden", &long])] {
+    for (options, kinds) in [
+        ("", ["Ant", "postgresql", &long]),
+        ("--multigroup", ["Warden", "postgresThing", &long]),
+    ] {
         let before = project(options, "Captain");
         for kind in kinds {
             let line = format!("rename kind --group crew --kind Captain --to {kind}");

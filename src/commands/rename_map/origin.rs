@@ -160,10 +160,11 @@ impl<'c> Origins<'c> {
             }
         }
         let first = path[0].as_str();
-        let is_crate = match self.is_beside {
+        let is_crate = if self.is_beside {
             // Here `crate` is another one.
-            true => self.crates.iter().any(|it| it == first),
-            false => first == "crate" || self.crates.iter().any(|it| it == first) || first == "api",
+            self.crates.iter().any(|it| it == first)
+        } else {
+            first == "crate" || self.crates.iter().any(|it| it == first) || first == "api"
         };
         match first {
             // The types of other operators that kbr makes from their CRDs.

@@ -30,12 +30,13 @@ fn edited(bench: &Bench, from: &str, version: &str, to: &str) -> Bench {
     let mut bench = bench.clone();
     let text = bench.text(PROJECT_FILE).replace(from, "");
     let entries = text.split_inclusive("\n- ").map(|entry| {
-        match entry.contains(&format!("version: {version}\n")) {
-            true => entry.replace(
+        if entry.contains(&format!("version: {version}\n")) {
+            entry.replace(
                 "    namespaced: true\n",
                 &format!("    namespaced: true\n{to}"),
-            ),
-            false => entry.to_owned(),
+            )
+        } else {
+            entry.to_owned()
         }
     });
     let text = entries.collect();

@@ -46,9 +46,10 @@ fn a_group_is_found_by_its_name_in_project_and_as_a_whole() {
             let [short, whole] =
                 ["crew", group].map(|typed| bench.after(&line.replace("=G", &format!(" {typed}"))));
             assert_same(&short, &whole);
-            let expected = match line.starts_with("rename group") {
-                true => group.replace("crew", "ship"),
-                false => group.to_owned(),
+            let expected = if line.starts_with("rename group") {
+                group.replace("crew", "ship")
+            } else {
+                group.to_owned()
             };
             for resource in short.project().resources {
                 assert_eq!(resource.qualified_group(), expected, "{line}");

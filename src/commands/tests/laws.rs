@@ -6,6 +6,8 @@
 
 mod check;
 mod draw;
+mod package;
+mod shrunk;
 mod start;
 mod upgrade;
 
@@ -23,6 +25,8 @@ use crate::templates;
 pub use check::add_crds;
 use check::{different, has_other_lines, inverse, rendered, up_to_date};
 use draw::{comment, declaration, draw};
+use package::{PACKAGES, is_part, packaged};
+use shrunk::shrunk;
 
 /// One step of a history.
 #[derive(Clone, Debug)]
@@ -77,6 +81,8 @@ struct World {
     imported: BTreeSet<String>,
     /// How many templates were changed.
     upgrades: usize,
+    /// The packages since which nothing but names has changed, each with the owner's words in files of no use.
+    same_but_names: BTreeMap<&'static str, BTreeSet<String>>,
 }
 
 impl World {
@@ -92,6 +98,7 @@ impl World {
             deleted: BTreeSet::new(),
             imported,
             upgrades: 0,
+            same_but_names: BTreeMap::new(),
         }
     }
 
@@ -134,6 +141,7 @@ impl World {
                     self.edited.insert(parent);
                 }
                 self.real.files.remove(&edit.path);
+                self.same_but_names.clear();
                 self.edited.insert(edit.path.clone());
                 self.deleted.insert(edit.path.clone());
                 let path = edit.path.clone();
@@ -160,7 +168,7 @@ impl World {
     }
 
     fn verb(&mut self, line: &str) -> Result<bool, Broken> {
-        if line == "chart" || line == "bundle" {
+        if PACKAGES.contains(&line) {
             for bench in [&mut self.real, &mut self.pure] {
                 add_crds(bench);
             }
@@ -176,19 +184,22 @@ impl World {
                 // What the owner wrote may be in the way.
                 let is_in_the_way =
                     |it: &String| ["move-edited", "file-in-the-way"].contains(&it.as_str());
-                return match codes.iter().all(is_in_the_way) {
-                    true => Ok(false),
-                    false => Err(format!("refused only because of edits: {codes:?}: {error}")),
+                return if codes.iter().all(is_in_the_way) {
+                    Ok(false)
+                } else {
+                    Err(format!("refused only because of edits: {codes:?}: {error}"))
                 };
             }
         };
         if let Some(path) = conflicts.first() {
             // Whoever edits lines that are replaced by more or fewer others must choose.
-            let rendered = |bench: &Bench| match layout::is_of_bundle(path)
-                || path.starts_with(layout::CHART)
-            {
-                true => bench.files.get(path).cloned(),
-                false => rendering(&bench.project()).remove(path),
+            let is_packaged = PACKAGES.iter().any(|package| is_part(package, path));
+            let rendered = |bench: &Bench| {
+                if is_packaged {
+                    bench.files.get(path).cloned()
+                } else {
+                    rendering(&bench.project()).remove(path)
+                }
             };
             let [old, new] = [&self.pure, &self.pure.with(&pure)].map(rendered);
             if old
@@ -250,6 +261,7 @@ impl World {
         rendered(&self.pure, &self.imported).map_err(|why| format!("B: {why}"))?;
         self.like_the_pure().map_err(|why| format!("B: {why}"))?;
         self.edits_are_there().map_err(|why| format!("C: {why}"))?;
+        self.edits_follow(line).map_err(|why| format!("C: {why}"))?;
         up_to_date(&self.real).map_err(|why| format!("D: {why}"))?;
         self.inverse(before, line)
             .map_err(|why| format!("E: {why}"))
@@ -315,46 +327,25 @@ impl World {
     }
 }
 
-/// Plays a history; the error has the number of the step that broke a law.
-fn play(options: &str, steps: &[Step]) -> Result<(), (usize, Broken)> {
-    let mut world = World::new(options);
-    for (at, step) in steps.iter().enumerate() {
-        world.step(step).map_err(|broken| (at, broken))?;
-    }
-    Ok(())
-}
-
-/// The shortest history that breaks the same law.
-fn shrunk(options: &str, mut steps: Vec<Step>, mut broken: Broken) -> (Vec<Step>, Broken) {
-    let law = broken.chars().next();
-    // Longest parts first: most steps have nothing to do with it.
-    loop {
-        let shorter = (0..steps.len()).rev().find_map(|at| {
-            let mut fewer = steps.clone();
-            fewer.remove(at);
-            let (end, broken) = play(options, &fewer).err()?;
-            fewer.truncate(end + 1);
-            (broken.chars().next() == law).then_some((fewer, broken))
-        });
-        match shorter {
-            Some(shorter) => (steps, broken) = shorter,
-            None => return (steps, broken),
-        }
-    }
-}
-
 fn history(seed: u64) -> ControlFlow<String, usize> {
     let mut random = Random::new(seed);
     let options = random.pick(&start::ALL);
     let mut world = World::new(options);
     let mut steps = Vec::new();
     let mut possible = 0;
-    let count = 2 + random.below(9);
+    let mut count = 2 + random.below(9);
+    let package = random.one_in(8).then(|| random.pick(&PACKAGES));
+    if package.is_some() {
+        count = count.max(7);
+    }
     for number in 0..count {
         // What a verb has done wrong often shows when a later kbr looks for the base.
-        let step = match number + 1 == count && random.one_in(2) {
-            true => Step::Upgrade,
-            false => draw(&mut random, &world, number),
+        let step = if number + 1 == count && random.one_in(2) {
+            Step::Upgrade
+        } else {
+            package
+                .and_then(|package| packaged(&mut random, &world, number, package))
+                .unwrap_or_else(|| draw(&mut random, &world, number))
         };
         steps.push(step.clone());
         match world.step(&step) {

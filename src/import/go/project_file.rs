@@ -146,9 +146,10 @@ impl ProjectFile {
         }
         let is_known = |layout: &String| LAYOUTS.iter().any(|known| layout.ends_with(known));
         if !layouts.iter().any(is_known) {
-            let what = match layouts.is_empty() {
-                true => "a project whose PROJECT has no `layout`".to_owned(),
-                false => format!("a project with the layout `{}`", layouts.join(", ")),
+            let what = if layouts.is_empty() {
+                "a project whose PROJECT has no `layout`".to_owned()
+            } else {
+                format!("a project with the layout `{}`", layouts.join(", "))
             };
             return Err(layout(&what, MIGRATE));
         }

@@ -78,9 +78,10 @@ impl Module<'_> {
             (_, Value::String(text)) => format!("{}.to_owned()", literal(text)),
             (Shape::Written(path), Value::Number(number)) if path == "f64" => {
                 let text = number.to_string();
-                match text.contains(['.', 'e']) {
-                    true => text,
-                    false => text + ".0",
+                if text.contains(['.', 'e']) {
+                    text
+                } else {
+                    text + ".0"
                 }
             }
             _ => default.to_string(),

@@ -68,9 +68,10 @@ pub fn shielded(schema: &Value) -> Value {
             ("items" | "additionalProperties", _) => shielded(value),
             _ => value.clone(),
         };
-        match has_fields && ALTERNATIVES.contains(&key.as_str()) {
-            true => restrictions.insert(key.clone(), value),
-            false => copy.insert(key.clone(), value),
+        if has_fields && ALTERNATIVES.contains(&key.as_str()) {
+            restrictions.insert(key.clone(), value)
+        } else {
+            copy.insert(key.clone(), value)
         };
     }
     if !restrictions.is_empty() {
@@ -119,9 +120,10 @@ pub fn may_be_null(schema: &Value) -> bool {
 }
 
 pub fn nullable(shape: Shape, schema: &Value) -> Shape {
-    match may_be_null(schema) {
-        true => Shape::Nullable(Box::new(shape)),
-        false => shape,
+    if may_be_null(schema) {
+        Shape::Nullable(Box::new(shape))
+    } else {
+        shape
     }
 }
 

@@ -178,12 +178,13 @@ fn documentation(text: &str) -> String {
     let lines = text
         .lines()
         .map(|line| line.trim_end().replace("```", "''"));
-    let lines = lines.map(
-        |line| match line.starts_with("    ") || line.starts_with('\t') {
-            true => format!("   {}", line.trim_start()),
-            false => line,
-        },
-    );
+    let lines = lines.map(|line| {
+        if line.starts_with("    ") || line.starts_with('\t') {
+            format!("   {}", line.trim_start())
+        } else {
+            line
+        }
+    });
     lines.collect::<Vec<_>>().join("\n")
 }
 

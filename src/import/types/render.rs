@@ -278,13 +278,10 @@ impl<'a> Module<'a> {
         self.text += &attribute("schemars", schemars, 4);
         self.text += &attribute("serde", serde, 4);
         let line = format!("    pub {ident}: {ty},");
-        match line.len() > text::WIDTH {
-            true => {
-                let _ = writeln!(self.text, "    pub {ident}:\n        {ty},");
-            }
-            false => {
-                let _ = writeln!(self.text, "{line}");
-            }
+        if line.len() > text::WIDTH {
+            let _ = writeln!(self.text, "    pub {ident}:\n        {ty},");
+        } else {
+            let _ = writeln!(self.text, "{line}");
         }
     }
 

@@ -135,12 +135,13 @@ impl<'a> Types<'a> {
             _ if is_true(schema, "x-kubernetes-int-or-string") => {
                 let either = json!([{ "type": "integer" }, { "type": "string" }]);
                 let is_plain = schema.get("anyOf").is_none_or(|it| *it == either);
-                match is_plain && (self.is_of_go || is_narrow(schema)) {
-                    true => written(
+                if is_plain && (self.is_of_go || is_narrow(schema)) {
+                    written(
                         INT_OR_STRING,
                         &["anyOf", "type", "x-kubernetes-int-or-string"],
-                    ),
-                    false => self.value(schema, at),
+                    )
+                } else {
+                    self.value(schema, at)
                 }
             }
             _ if is_true(schema, "x-kubernetes-embedded-resource") => self.value(schema, at),

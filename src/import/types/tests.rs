@@ -6,6 +6,7 @@ mod odd;
 use serde_json::{Value, json};
 
 use super::*;
+use crate::rust::tests::{assert_free_of_versions, modules_in_scope};
 
 /// The import of a CRD with one version, whose `spec` has these fields.
 fn of_fields(fields: &Value) -> Import {
@@ -271,4 +272,19 @@ fn go_gives_names_and_an_order() {
     assert_has(&import, &["pub z: Option<Zone>,", "pub struct Zone {"]);
     let text = &import.kinds[0].types;
     assert!(text.find("pub z:") < text.find("pub a:"), "{text}");
+}
+
+#[test]
+fn a_version_has_no_module_that_imported_types_use() {
+    let fields = json!({
+        "any": { "x-kubernetes-preserve-unknown-fields": true },
+        "since": { "type": "string", "format": "date-time" },
+        "level": { "type": "string", "default": "info" },
+    });
+    let mut modules = modules_in_scope(&of_fields(&fields).kinds[0].types);
+    for known in ["kube", "schemars", "serde"] {
+        assert!(modules.contains(known), "{known} in {modules:?}");
+    }
+    modules.extend(render::MODULES.iter().map(|(name, _)| (*name).to_owned()));
+    assert_free_of_versions(&modules);
 }

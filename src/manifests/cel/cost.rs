@@ -232,9 +232,10 @@ impl<'a> Estimator<'a> {
             ".exists_one" | ".existsOne" => 2,
             _ => 12,
         };
-        let times = match is_optional {
-            true => Saturating(1),
-            false => self.read(target, 100),
+        let times = if is_optional {
+            Saturating(1)
+        } else {
+            self.read(target, 100)
         };
         Known {
             schema: target.schema.filter(|_| function == ".filter"),

@@ -75,9 +75,10 @@ impl<'a> Parser<'a> {
     }
 
     fn expect(&mut self, symbol: &'static str) -> Parsed<()> {
-        match self.takes(symbol) {
-            true => Ok(()),
-            false => Err(self.unexpected(&format!("`{symbol}`"))),
+        if self.takes(symbol) {
+            Ok(())
+        } else {
+            Err(self.unexpected(&format!("`{symbol}`")))
         }
     }
 
@@ -187,9 +188,10 @@ impl<'a> Parser<'a> {
                 self.takes(".");
                 let at = self.at();
                 let name = self.name("a value")?;
-                return Ok(match self.takes("(") {
-                    true => Expr::call(&name, self.list(")")?, at),
-                    false => Expr::Name(name, at),
+                return Ok(if self.takes("(") {
+                    Expr::call(&name, self.list(")")?, at)
+                } else {
+                    Expr::Name(name, at)
                 });
             }
         };

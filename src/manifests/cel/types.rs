@@ -322,9 +322,10 @@ impl<'a> Checker<'a, '_> {
                     let (a, b) = (shown(a), shown(b));
                     format!("{a} is {left}, but {b} has {element} in it")
                 };
-                match left.meets(&element) {
-                    true => Ok(Type::Bool),
-                    false => Err(CelError::new(at, message())),
+                if left.meets(&element) {
+                    Ok(Type::Bool)
+                } else {
+                    Err(CelError::new(at, message()))
                 }
             }
             ("[]", [of, index], [a, _]) => match of {
@@ -369,8 +370,11 @@ fn operation<'a>(operator: &str, left: &Type<'a>, right: &Type<'a>) -> Option<Ty
         _ => left == right && left.is_number(),
     };
     let is_sum = matches!(operator, "+" | "-" | "*" | "/" | "%");
-    fits.then(|| match is_sum {
-        true => left.clone().or(right.clone()),
-        false => Type::Bool,
+    fits.then(|| {
+        if is_sum {
+            left.clone().or(right.clone())
+        } else {
+            Type::Bool
+        }
     })
 }

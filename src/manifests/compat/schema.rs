@@ -92,9 +92,10 @@ fn bounds(path: &str, old: &Value, new: &Value, changes: &mut CrdChanges<'_>) {
         };
         let value = |schema: &Value| schema.get(key).map_or("none".to_owned(), Value::to_string);
         let reason = format!("`{key}` was {} and is {}", value(old), value(new));
-        match is_tighter {
-            true => changes.breaks(path, key, reason + ": values beyond it are refused"),
-            false => changes.safe(path, key, reason),
+        if is_tighter {
+            changes.breaks(path, key, reason + ": values beyond it are refused")
+        } else {
+            changes.safe(path, key, reason)
         }
     }
 }
@@ -119,9 +120,10 @@ fn words(path: &str, old: &Value, new: &Value, changes: &mut CrdChanges<'_>) {
             (was, is),
             (_, "") | ("int32", "int64") | ("float", "double")
         );
-        let reason = match is_wider {
-            true => format!("the format `{was}` is widened or removed"),
-            false => format!("the format is now `{is}`: values in any other are refused"),
+        let reason = if is_wider {
+            format!("the format `{was}` is widened or removed")
+        } else {
+            format!("the format is now `{is}`: values in any other are refused")
         };
         changes.add(!is_wider, path, "format", reason);
     }

@@ -62,9 +62,10 @@ enum Step {
 /// The first step of a path and what follows it, unless it may lead to several places.
 fn first_step(path: &str) -> Option<(Step, &str)> {
     if let Some(inside) = path.strip_prefix('[') {
-        let end = match inside.starts_with('?') {
-            true => inside.find(")]")? + 1,
-            false => inside.find(']')?,
+        let end = if inside.starts_with('?') {
+            inside.find(")]")? + 1
+        } else {
+            inside.find(']')?
         };
         let (inside, after) = (&inside[..end], &inside[end + 1..]);
         let quoted = ['\'', '"']

@@ -26,16 +26,13 @@ pub fn add(crd: &mut Value, project: &str, is_injected: bool) {
             "conversionReviewVersions": ["v1"],
         },
     });
-    match is_injected {
-        false => {
-            let [label, value] = objects::CONVERTED_LABEL;
-            crd["metadata"]["labels"][label] = json!(value);
-        }
-        true => {
-            let certificate = deployed(project, objects::SERVING_CERTIFICATE);
-            crd["metadata"]["annotations"][objects::CA_ANNOTATION] =
-                json!(format!("{namespace}/{certificate}"));
-        }
+    if is_injected {
+        let certificate = deployed(project, objects::SERVING_CERTIFICATE);
+        crd["metadata"]["annotations"][objects::CA_ANNOTATION] =
+            json!(format!("{namespace}/{certificate}"));
+    } else {
+        let [label, value] = objects::CONVERTED_LABEL;
+        crd["metadata"]["labels"][label] = json!(value);
     }
     for part in ["/metadata", "/metadata/annotations", "/spec"] {
         if let Some(Value::Object(part)) = crd.pointer_mut(part) {

@@ -91,9 +91,10 @@ impl<'a> Tables<'a> {
         if let Some((place, schema)) = self.object(field, path.clone()) {
             let anchor = format!("{}{dot}{}", object.anchor, encoded(name));
             shown = format!("[{shown}](#{anchor})");
-            let description = match place == path {
-                true => "",
-                false => text_of(schema, "/description"),
+            let description = if place == path {
+                ""
+            } else {
+                text_of(schema, "/description")
             };
             below.push(Section {
                 path: place,

@@ -106,9 +106,10 @@ fn alternatives(schema: &Value) -> Vec<String> {
 fn member(member: &Value) -> String {
     let required = codes(member, "required");
     let wants_fields = member.as_object().is_some_and(|all| all.len() == 1) && !required.is_empty();
-    match wants_fields {
-        true => required.join(" and "),
-        false => code(&member.to_string()),
+    if wants_fields {
+        required.join(" and ")
+    } else {
+        code(&member.to_string())
     }
 }
 
@@ -133,9 +134,10 @@ fn rule(rule: &Value) -> String {
     let expression = text_of(rule, "rule");
     let bare: String = expression.split_whitespace().collect();
     let is_immutable = ["self==oldSelf", "oldSelf==self"].contains(&bare.as_str());
-    let head = match is_immutable {
-        true => "Immutable".to_owned(),
-        false => format!("Rule {}", code(expression)),
+    let head = if is_immutable {
+        "Immutable".to_owned()
+    } else {
+        format!("Rule {}", code(expression))
     };
     let message = text_of(rule, "message");
     let computed = text_of(rule, "messageExpression");

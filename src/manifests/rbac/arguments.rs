@@ -152,9 +152,10 @@ impl RbacArguments {
                 "write it with a leading slash, such as `/metrics`; it may end with `*`",
             )?;
         }
-        let known = match self.urls.is_empty() {
-            true => VERBS,
-            false => URL_VERBS,
+        let known = if self.urls.is_empty() {
+            VERBS
+        } else {
+            URL_VERBS
         };
         for verb in &self.verbs {
             let is_known = verb == "*" || is_among(known, verb);

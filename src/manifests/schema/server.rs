@@ -88,9 +88,10 @@ fn default(schema: &Object) -> Option<(String, Reason)> {
     let default = schema.get("default")?;
     let (path, problem) = value::check(default, schema).err()?;
     let value = default.to_string();
-    let reason = match path.is_empty() {
-        true => Reason::Default { value, problem },
-        false => Reason::DefaultInside { problem },
+    let reason = if path.is_empty() {
+        Reason::Default { value, problem }
+    } else {
+        Reason::DefaultInside { problem }
     };
     Some((path, reason))
 }

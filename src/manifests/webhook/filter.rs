@@ -107,9 +107,10 @@ fn split(text: &str) -> Result<Vec<&str>, String> {
         c == ',' && depth == 0
     };
     let parts: Vec<&str> = text.split(is_separator).collect();
-    match is_matched && depth == 0 {
-        true => Ok(parts),
-        false => Err("its parentheses do not match".to_owned()),
+    if is_matched && depth == 0 {
+        Ok(parts)
+    } else {
+        Err("its parentheses do not match".to_owned())
     }
 }
 
@@ -163,9 +164,10 @@ fn add(part: &str, selector: &mut LabelSelector) -> Result<(), String> {
 /// A key or a value without the space around it.
 fn checked(text: &str, is_valid: fn(&str) -> bool, what: &str) -> Result<String, String> {
     let word = text.trim();
-    match is_valid(word) {
-        true => Ok(word.to_owned()),
-        false => Err(format!("`{word}` cannot be a label's {what}")),
+    if is_valid(word) {
+        Ok(word.to_owned())
+    } else {
+        Err(format!("`{word}` cannot be a label's {what}"))
     }
 }
 

@@ -50,9 +50,10 @@ impl Chooser {
         lines.extend(objects.map(|(at, (controller, object))| {
             let line = wrapped(&format!("  {object} by {controller}"), columns);
             let line = line.into_iter().next().unwrap_or_default();
-            match at == self.at {
-                true => painted(Style::new().invert(), &line),
-                false => line,
+            if at == self.at {
+                painted(Style::new().invert(), &line)
+            } else {
+                line
             }
         }));
         lines.truncate(rows);

@@ -176,13 +176,14 @@ impl Entry {
         }
         let style = self.level.style();
         let is_below = self.write.as_ref().is_some_and(|write| write.is_below);
-        let head = match is_below {
-            true => " ".repeat(INDENT),
-            false => format!(
+        let head = if is_below {
+            " ".repeat(INDENT)
+        } else {
+            format!(
                 "{} {} ",
                 time(self.at),
                 painted(style, &format!("{:>WIDTH$}", self.word))
-            ),
+            )
         };
         // What needs attention stands out with all of its text.
         let text = |line: String| match self.level {
@@ -191,9 +192,10 @@ impl Entry {
         };
         let mut lines = Vec::new();
         for line in wrapped(&self.text, width.saturating_sub(INDENT).max(1)) {
-            let head = match lines.is_empty() {
-                true => head.clone(),
-                false => " ".repeat(INDENT),
+            let head = if lines.is_empty() {
+                head.clone()
+            } else {
+                " ".repeat(INDENT)
             };
             lines.push(head + &text(line));
         }

@@ -77,9 +77,10 @@ fn colour(characters: &mut std::str::Chars<'_>) -> Option<String> {
 
 /// No colour goes on in the next line.
 fn ended(line: &str) -> String {
-    match line.contains('\x1b') {
-        true => format!("{line}{PLAIN}"),
-        false => line.to_owned(),
+    if line.contains('\x1b') {
+        format!("{line}{PLAIN}")
+    } else {
+        line.to_owned()
     }
 }
 

@@ -326,9 +326,7 @@ error: invalid value 'a..b' for '--group <GROUP>': `a..b` is not an API group: i
 #[test]
 fn a_bad_version() {
     let sandbox = Sandbox::with_project();
-    for version in [
-        "1", "v", "v0", "v1.2", "V1", "v1gamma1", "v1alpha", "latest", "../v1",
-    ] {
+    for version in ["1", "v1.2", "V1", "../v1"] {
         bad_value(
             &sandbox,
             &format!("create api --kind Foo --version {version}"),
@@ -341,26 +339,11 @@ fn a_bad_version() {
 $ kbr create api --kind Foo --version=1
 error: invalid value '1' for '--version <VERSION>': `1` is not an API version; type `v1`
 
-$ kbr create api --kind Foo --version=v
-error: invalid value 'v' for '--version <VERSION>': `v` is not an API version; type `v` and a number, optionally followed by `alpha` or `beta` and a number, such as `v1` or `v1beta2`
-
-$ kbr create api --kind Foo --version=v0
-error: invalid value 'v0' for '--version <VERSION>': `v0` is not an API version; type `v` and a number, optionally followed by `alpha` or `beta` and a number, such as `v1` or `v1beta2`
-
 $ kbr create api --kind Foo --version=v1.2
 error: invalid value 'v1.2' for '--version <VERSION>': `v1.2` is not an API version; type `v` and a number, optionally followed by `alpha` or `beta` and a number, such as `v1` or `v1beta2`
 
 $ kbr create api --kind Foo --version=V1
 error: invalid value 'V1' for '--version <VERSION>': `V1` is not an API version; type `v1`
-
-$ kbr create api --kind Foo --version=v1gamma1
-error: invalid value 'v1gamma1' for '--version <VERSION>': `v1gamma1` is not an API version; type `v` and a number, optionally followed by `alpha` or `beta` and a number, such as `v1` or `v1beta2`
-
-$ kbr create api --kind Foo --version=v1alpha
-error: invalid value 'v1alpha' for '--version <VERSION>': `v1alpha` is not an API version; type `v1alpha1`
-
-$ kbr create api --kind Foo --version=latest
-error: invalid value 'latest' for '--version <VERSION>': `latest` is not an API version; type `v` and a number, optionally followed by `alpha` or `beta` and a number, such as `v1` or `v1beta2`
 
 $ kbr create api --kind Foo --version=../v1
 error: invalid value '../v1' for '--version <VERSION>': `../v1` is not an API version; type `v` and a number, optionally followed by `alpha` or `beta` and a number, such as `v1` or `v1beta2`
@@ -372,32 +355,32 @@ fn a_kind_that_is_not_upper_camel_case() {
     let sandbox = Sandbox::with_project();
     let long = "K".repeat(60);
     for kind in [
-        "cronJob", "Cron-Job", "Cron_Job", "2Foo", "Föö", "../Foo", &long,
+        "cron-job", "Cron-Job", "Cron_Job", "2Foo", "Föö", "../Foo", &long,
     ] {
         bad_value(&sandbox, &format!("create api --kind {kind}"));
     }
     sandbox.kbr("create api --kind CronJob").success();
     told(str![[r#"
-$ kbr create api --kind=cronJob
-error: invalid value 'cronJob' for '--kind <KIND>': `cronJob` is not a kind: it must be upper camel case, of at most 59 letters and digits; type `CronJob`
+$ kbr create api --kind=cron-job
+error: invalid value 'cron-job' for '--kind <KIND>': `cron-job` is not a kind: it must be of at most 59 letters and digits, and begin with a letter; type `CronJob`
 
 $ kbr create api --kind=Cron-Job
-error: invalid value 'Cron-Job' for '--kind <KIND>': `Cron-Job` is not a kind: it must be upper camel case, of at most 59 letters and digits; type `CronJob`
+error: invalid value 'Cron-Job' for '--kind <KIND>': `Cron-Job` is not a kind: it must be of at most 59 letters and digits, and begin with a letter; type `CronJob`
 
 $ kbr create api --kind=Cron_Job
-error: invalid value 'Cron_Job' for '--kind <KIND>': `Cron_Job` is not a kind: it must be upper camel case, of at most 59 letters and digits; type `CronJob`
+error: invalid value 'Cron_Job' for '--kind <KIND>': `Cron_Job` is not a kind: it must be of at most 59 letters and digits, and begin with a letter; type `CronJob`
 
 $ kbr create api --kind=2Foo
-error: invalid value '2Foo' for '--kind <KIND>': `2Foo` is not a kind: it must be upper camel case, of at most 59 letters and digits; type a name such as `CronJob`
+error: invalid value '2Foo' for '--kind <KIND>': `2Foo` is not a kind: it must be of at most 59 letters and digits, and begin with a letter; type a name such as `CronJob`
 
 $ kbr create api --kind=Föö
-error: invalid value 'Föö' for '--kind <KIND>': `Föö` is not a kind: it must be upper camel case, of at most 59 letters and digits; type a name such as `CronJob`
+error: invalid value 'Föö' for '--kind <KIND>': `Föö` is not a kind: it must be of at most 59 letters and digits, and begin with a letter; type a name such as `CronJob`
 
 $ kbr create api --kind=../Foo
-error: invalid value '../Foo' for '--kind <KIND>': `../Foo` is not a kind: it must be upper camel case, of at most 59 letters and digits; type a name such as `CronJob`
+error: invalid value '../Foo' for '--kind <KIND>': `../Foo` is not a kind: it must be of at most 59 letters and digits, and begin with a letter; type a name such as `CronJob`
 
 $ kbr create api --kind=KKKKKKKKKKKKKKKKKKKKKKKKKKKKKKKKKKKKKKKKKKKKKKKKKKKKKKKKKKKK
-error: invalid value 'KKKKKKKKKKKKKKKKKKKKKKKKKKKKKKKKKKKKKKKKKKKKKKKKKKKKKKKKKKKK' for '--kind <KIND>': `KKKKKKKKKKKKKKKKKKKKKKKKKKKKKKKKKKKKKKKKKKKKKKKKKKKKKKKKKKKK` is not a kind: it must be upper camel case, of at most 59 letters and digits; type a name such as `CronJob`
+error: invalid value 'KKKKKKKKKKKKKKKKKKKKKKKKKKKKKKKKKKKKKKKKKKKKKKKKKKKKKKKKKKKK' for '--kind <KIND>': `KKKKKKKKKKKKKKKKKKKKKKKKKKKKKKKKKKKKKKKKKKKKKKKKKKKKKKKKKKKK` is not a kind: it must be of at most 59 letters and digits, and begin with a letter; type a name such as `CronJob`
 "#]]);
 }
 

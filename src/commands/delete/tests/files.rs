@@ -273,9 +273,16 @@ fn warnings_explain_what_it_means_for_a_cluster() {
 fn objects_that_tests_would_still_apply_are_reported() {
     let mut bench = edited("tests/stored/v1alpha1_foo.yaml", "# mine\n");
     let first = bench.text("tests/stored/v1alpha1_foo.yaml").to_owned();
-    bench
-        .files
-        .insert("tests/stored/older.yaml".to_owned(), first);
+    let json = r#"{"apiVersion": "example.com/v1alpha1", "kind": "Foo"}"#;
+    for (name, text) in [
+        ("older.json", json),
+        ("older.yaml", &first),
+        ("older.yml", &first),
+        ("older.txt", &first),
+    ] {
+        let path = format!("tests/stored/{name}");
+        bench.files.insert(path, text.to_owned());
+    }
     let warnings = bench
         .desired("delete api --kind Foo")
         .expect("no refusal")
@@ -289,7 +296,9 @@ fn objects_that_tests_would_still_apply_are_reported() {
     assert_eq!(
         named,
         [
+            "`tests/stored/older.json`",
             "`tests/stored/older.yaml`",
+            "`tests/stored/older.yml`",
             "`tests/stored/v1alpha1_foo.yaml`"
         ]
     );

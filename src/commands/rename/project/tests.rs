@@ -125,6 +125,11 @@ fn impossible_names_are_refused() {
         .after("create api --group my-zoo --kind Lion")
         .after("edit --project-name my-zoo");
     assert!(dashed.files.contains_key("api/src/my_zoo_.rs"));
+    let called_zoo = bench.after("create api --group crew --kind Captain --version zoo");
+    assert_eq!(
+        called_zoo.refused("edit --project-name zoo"),
+        ["api-version-clash"]
+    );
     bench.edit(lock::PATH, "\n[[package]]\nname = \"zoo_api\"\n");
     assert_eq!(
         bench.refused("edit --project-name zoo"),

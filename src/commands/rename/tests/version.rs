@@ -45,9 +45,9 @@ fn a_renamed_version_is_the_same_as_a_new_one() {
         let before = project("v1alpha1");
         // Shared with other kinds or alone, sorted before them or after them.
         let versions: &[&str] = match options {
-            "" => &["v1beta1", "v1"],
-            "--multigroup" => &["v10"],
-            _ => &["v1alpha2"],
+            "" => &["v1beta1", "v1", "match"],
+            "--multigroup" => &["v10", "a-b"],
+            _ => &["v1alpha2", "kube"],
         };
         for version in versions {
             let after = before.after(&rename("v1alpha1", version));

@@ -59,12 +59,11 @@ pub fn draw(random: &mut Random, world: &World, number: usize) -> Step {
         6 | 7 => {
             let project = world.pure.project();
             let own: Vec<&Resource> = project.apis().collect();
-            match own.is_empty() {
-                true => Step::Verb(create(random, &project)),
-                false => {
-                    let it = own[random.below(own.len())];
-                    Step::Verb(renamed(random, it))
-                }
+            if own.is_empty() {
+                Step::Verb(create(random, &project))
+            } else {
+                let it = own[random.below(own.len())];
+                Step::Verb(renamed(random, it))
             }
         }
         _ => Step::Verb(verb(random, &world.pure.project())),
@@ -114,11 +113,18 @@ fn drawn_edit(random: &mut Random, world: &World, number: usize) -> Option<Edit>
                 .is_some_and(|it| it.contains_key(*path))
         })
         .collect();
-    let from = match of_kinds.is_empty() || random.one_in(3) {
-        true => &paths,
-        false => &of_kinds,
+    let from = if of_kinds.is_empty() || random.one_in(3) {
+        &paths
+    } else {
+        &of_kinds
     };
-    let path = (*from.get(random.below(from.len()))?).clone();
+    let path = from.get(random.below(from.len()))?;
+    edit_of(random, world, path, token)
+}
+
+/// An edit of that file.
+pub fn edit_of(random: &mut Random, world: &World, path: &str, token: String) -> Option<Edit> {
+    let path = path.to_owned();
     let text = &world.real.files[&path];
     let lines: Vec<&str> = text.lines().collect();
     if let Some(marker) = lines
@@ -163,16 +169,18 @@ fn drawn_edit(random: &mut Random, world: &World, number: usize) -> Option<Edit>
 }
 
 const GROUPS: [&str; 3] = ["crew", "ship", "sea.deep"];
-/// The last one is long enough to break lines.
-const KINDS: [&str; 6] = [
+/// The last one is long enough to break lines, and the one before it has a type with another name.
+const KINDS: [&str; 7] = [
     "Captain",
     "FirstMate",
     "Boat",
     "Sailor",
     "Harbor",
+    "postgresql",
     "NavigatorOfTheOceanLiner",
 ];
-const VERSIONS: [&str; 4] = ["v1", "v1beta1", "v2", "v1alpha1"];
+/// The last one has a module with another name.
+const VERSIONS: [&str; 5] = ["v1", "v1beta1", "v2", "v1alpha1", "match"];
 
 /// A command line for that project.
 fn verb(random: &mut Random, project: &Project) -> String {
@@ -197,9 +205,10 @@ fn verb(random: &mut Random, project: &Project) -> String {
         2 | 3 => {
             let others = project.versions_of(it).map(|it| it.version.as_str());
             let others: Vec<&str> = others.collect();
-            let spoke = match random.one_in(4) {
-                true => random.pick(&VERSIONS),
-                false => random.pick(&others),
+            let spoke = if random.one_in(4) {
+                random.pick(&VERSIONS)
+            } else {
+                random.pick(&others)
             };
             format!("create webhook {of} --conversion --spoke {spoke}")
         }
@@ -229,7 +238,7 @@ fn verb(random: &mut Random, project: &Project) -> String {
 }
 
 /// A command line that gives something another name, or another place.
-fn renamed(random: &mut Random, it: &Resource) -> String {
+pub fn renamed(random: &mut Random, it: &Resource) -> String {
     let group = it.group.as_ref();
     let group = group.map_or_else(String::new, |group| format!("--group {group} "));
     match random.below(6) {

@@ -18,9 +18,10 @@ pub fn uncased(code: &Code<'_>, keyword: usize) -> Vec<(usize, String)> {
         return Vec::new();
     };
     if code.word(keyword) == "struct" {
-        return match says(&["rename_all"]) {
-            true => Vec::new(),
-            false => fields(code, open, "struct"),
+        return if says(&["rename_all"]) {
+            Vec::new()
+        } else {
+            fields(code, open, "struct")
         };
     }
     let mut found = Vec::new();
