@@ -17,7 +17,7 @@
 
 mod error;
 #[cfg(test)]
-pub mod faults;
+pub(crate) mod faults;
 mod record;
 
 use std::collections::BTreeSet;
@@ -31,18 +31,18 @@ use crate::error::IoError;
 use crate::plan::{Plan, Step};
 use crate::tree::{TEMPORARY, read_text};
 
-pub use error::ApplyError;
+pub(crate) use error::ApplyError;
 #[cfg(test)]
-pub use record::RECORD;
+pub(crate) use record::RECORD;
 use record::Record;
-pub use record::{Typed, finish};
+pub(crate) use record::{Typed, finish};
 
 /// How many random letters and digits follow [`TEMPORARY`] in the name of a temporary file.
 const RANDOM: usize = 6;
 
 /// Carries out `plan` in the folder `root`, or leaves the folder as it was. `typed` is for the kbr that
 /// has to finish the plan if this one is killed.
-pub fn apply(root: &Path, plan: &Plan, typed: Typed) -> Result<(), ApplyError> {
+pub(crate) fn apply(root: &Path, plan: &Plan, typed: Typed) -> Result<(), ApplyError> {
     let mut undo = Undo::default();
     let created = undo.create_folders(root).map_err(ApplyError::Io);
     let guard = lock(root);
@@ -57,7 +57,7 @@ pub fn apply(root: &Path, plan: &Plan, typed: Typed) -> Result<(), ApplyError> {
 }
 
 /// Writes a file of the user's configuration of kbr, which is in no project.
-pub fn write_config(path: &Path, text: &str) -> Result<(), IoError> {
+pub(crate) fn write_config(path: &Path, text: &str) -> Result<(), IoError> {
     let folder = path.parent().unwrap_or(Path::new("."));
     on_disk(|| fs::create_dir_all(folder)).map_err(IoError::at("create", folder))?;
     let written = write_beside(path, text).map_err(IoError::at("write", path))?;

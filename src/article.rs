@@ -7,7 +7,7 @@ const CONSONANTS: [&str; 6] = ["eu", "once", "one", "uni", "use", "ut"];
 const SPELLED: &str = "AEFHILMNORSX";
 
 /// `an` if `word`, such as a kind, is spoken with a vowel first, else `a`.
-pub fn article(word: &str) -> &'static str {
+pub(crate) fn article(word: &str) -> &'static str {
     let mut letters = word.chars();
     let (first, second) = (letters.next(), letters.next());
     let is_spelled = second.is_none_or(|letter| !letter.is_ascii_lowercase());

@@ -11,14 +11,14 @@ mod owned;
 mod permissions;
 mod service_version;
 #[cfg(test)]
-pub mod tests;
+pub(crate) mod tests;
 mod webhooks;
 
 use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-pub use error::BundleError;
+pub(crate) use error::BundleError;
 
 use crate::error::quoted;
 use crate::kustomize::{Build, OPTIONAL, Object, mark, metrics, samples};
@@ -60,26 +60,26 @@ const POLICIES: &str = "admissionregistration.k8s.io";
 
 /// What is asked for on the command line.
 #[derive(Debug, Default)]
-pub struct Release<'a> {
+pub(crate) struct Release<'a> {
     /// Otherwise the version that the bundle has, or that of `Cargo.toml`.
-    pub version: Option<&'a BundleVersion>,
+    pub(crate) version: Option<&'a BundleVersion>,
     /// Otherwise the image that the bundle has, or that of `config/`.
-    pub image: Option<&'a ImageRef>,
+    pub(crate) image: Option<&'a ImageRef>,
 }
 
 /// A bundle.
 #[derive(Debug)]
-pub struct Made {
+pub(crate) struct Made {
     /// The version of the bundle that exists.
-    pub existing: Option<BundleVersion>,
+    pub(crate) existing: Option<BundleVersion>,
     /// Path and text of each file.
-    pub files: BTreeMap<String, String>,
+    pub(crate) files: BTreeMap<String, String>,
     /// The text of [`layout::BUNDLE_BASE`], if it does not exist yet.
-    pub base: Option<String>,
-    pub warnings: Vec<String>,
+    pub(crate) base: Option<String>,
+    pub(crate) warnings: Vec<String>,
 }
 
-pub fn files(
+pub(crate) fn files(
     project: &Project,
     tree: &Tree,
     build: Build,

@@ -3,7 +3,7 @@
 //! `kbr update` merges the changes of the scaffold key by key, so that the owner's dependencies, features and
 //! order stay; versions are only raised. Pure.
 
-pub mod packages;
+pub(crate) mod packages;
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -23,7 +23,7 @@ const DEPENDENCIES: &str = "dependencies";
 
 /// A manifest with its comments.
 #[derive(Debug, Clone)]
-pub struct Manifest(DocumentMut);
+pub(crate) struct Manifest(DocumentMut);
 
 impl FromStr for Manifest {
     type Err = TomlError;
@@ -37,12 +37,12 @@ impl FromStr for Manifest {
 #[derive(Debug, Error, Diagnostic)]
 #[error("`{path}:{line}` {problem}")]
 #[diagnostic(code("toml-invalid"), help("{help}"))]
-pub struct ManifestError {
-    pub path: String,
-    pub line: usize,
-    pub problem: String,
+pub(crate) struct ManifestError {
+    pub(crate) path: String,
+    pub(crate) line: usize,
+    pub(crate) problem: String,
     /// What to do.
-    pub help: &'static str,
+    pub(crate) help: &'static str,
 }
 
 impl fmt::Display for Manifest {
@@ -53,7 +53,7 @@ impl fmt::Display for Manifest {
 
 impl Manifest {
     /// Reads the file at `path`, which has this text, or none for that reason.
-    pub fn read(path: &str, text: Result<&str, &str>) -> Result<Self, ManifestError> {
+    pub(crate) fn read(path: &str, text: Result<&str, &str>) -> Result<Self, ManifestError> {
         let wrong = |line, problem, help| ManifestError {
             path: path.to_owned(),
             line,
@@ -73,7 +73,7 @@ impl Manifest {
     }
 
     /// The version of the package, also if it is that of the workspace.
-    pub fn version(&self) -> Option<String> {
+    pub(crate) fn version(&self) -> Option<String> {
         let own = self.0.get("package")?.get("version")?;
         let inherited = || {
             self.0
@@ -86,7 +86,7 @@ impl Manifest {
     }
 
     /// Removes these crates from the dependencies; returns whether there was one.
-    pub fn remove(&mut self, crates: &[String]) -> bool {
+    pub(crate) fn remove(&mut self, crates: &[String]) -> bool {
         let Some(dependencies) = self.section_mut(DEPENDENCIES) else {
             return false;
         };
@@ -102,7 +102,7 @@ impl Manifest {
 
     /// Adds those of these crates to the dependencies that `other` has; returns whether there was one. Sorted
     /// dependencies stay sorted, as with `cargo add`.
-    pub fn add(&mut self, crates: &[String], other: &Self) -> bool {
+    pub(crate) fn add(&mut self, crates: &[String], other: &Self) -> bool {
         let theirs = other.0.get(DEPENDENCIES).and_then(Item::as_table);
         let ours = self.0.get_mut(DEPENDENCIES).and_then(Item::as_table_mut);
         let Some((ours, theirs)) = ours.zip(theirs) else {
@@ -126,7 +126,12 @@ impl Manifest {
 
     /// Merges the changes from `base` to `new`. Without a base, everything that this manifest lacks is added.
     /// Dependencies of the workspace that are `inherited` stay.
-    pub fn merge(&mut self, base: Option<&Self>, mut new: Self, inherited: &BTreeSet<String>) {
+    pub(crate) fn merge(
+        &mut self,
+        base: Option<&Self>,
+        mut new: Self,
+        inherited: &BTreeSet<String>,
+    ) {
         // A member that the scaffold does not know may inherit any of them.
         let has_other_members = base.is_some_and(|base| self.members() != base.members());
         if let Some((dependencies, old)) = new.shared_mut().zip(self.shared()) {
@@ -141,7 +146,7 @@ impl Manifest {
     }
 
     /// The dependencies that the manifest inherits from its workspace.
-    pub fn inherited(&self) -> BTreeSet<String> {
+    pub(crate) fn inherited(&self) -> BTreeSet<String> {
         let targets = self.0.get("target").and_then(Item::as_table_like);
         let entries = targets.into_iter().flat_map(|targets| targets.iter());
         let of_targets = entries.filter_map(|(_, target)| target.as_table_like());
@@ -154,7 +159,7 @@ impl Manifest {
     }
 
     /// The names of the dependencies of the workspace.
-    pub fn shared_names(&self) -> BTreeSet<String> {
+    pub(crate) fn shared_names(&self) -> BTreeSet<String> {
         let names = self.shared().into_iter().flat_map(|shared| shared.iter());
         names.map(|(name, _)| name.to_owned()).collect()
     }

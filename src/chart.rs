@@ -15,7 +15,7 @@ mod values;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-pub use error::ChartError;
+pub(crate) use error::ChartError;
 
 use crate::kustomize::{Build, Object, metrics};
 use crate::layout;
@@ -32,13 +32,13 @@ const RESOURCES: &str = "RESOURCES";
 
 /// A chart.
 #[derive(Debug)]
-pub struct Made {
+pub(crate) struct Made {
     /// Path and text of each file.
-    pub files: BTreeMap<String, String>,
-    pub warnings: Vec<String>,
+    pub(crate) files: BTreeMap<String, String>,
+    pub(crate) warnings: Vec<String>,
 }
 
-pub fn files(project: &Project, tree: &Tree, mut build: Build) -> Result<Made, ChartError> {
+pub(crate) fn files(project: &Project, tree: &Tree, mut build: Build) -> Result<Made, ChartError> {
     let name = project.project_name.as_str();
     if let Some(object) = own_kind(&build.objects) {
         return Err(ChartError::OwnKind {

@@ -25,19 +25,19 @@ use clap::{ArgAction, Args, Parser, Subcommand, ValueEnum};
 use crate::names::{ControllerName, Domain, GroupModule, Owner, Plural, ProjectName, TypedRepo};
 use crate::project::{Certificates, License};
 
-pub use admission::{PolicyArgs, WebhookArgs};
-pub use delete::{
+pub(crate) use admission::{PolicyArgs, WebhookArgs};
+pub(crate) use delete::{
     Delete, DeleteApiArgs, DeleteArgs, DeleteControllerArgs, DeletePolicyArgs, DeleteWebhookArgs,
 };
-pub use dev::DevArgs;
-pub use envtest::{Envtest, EnvtestUseArgs};
-pub use external::ExternalArgs;
-pub use image::ImageArgs;
-pub use import::{Import, ImportCrdArgs, ImportProjectArgs};
-pub use packages::{BundleArgs, ChartArgs};
-pub use parse::{Known, directory};
-pub use rename::{Rename, RenameGroupArgs, RenameKindArgs, RenameVersionArgs};
-pub use target::{OptionalGroup, TypeArgs};
+pub(crate) use dev::DevArgs;
+pub(crate) use envtest::{Envtest, EnvtestUseArgs};
+pub(crate) use external::ExternalArgs;
+pub(crate) use image::ImageArgs;
+pub(crate) use import::{Import, ImportCrdArgs, ImportProjectArgs};
+pub(crate) use packages::{BundleArgs, ChartArgs};
+pub(crate) use parse::{Known, directory};
+pub(crate) use rename::{Rename, RenameGroupArgs, RenameKindArgs, RenameVersionArgs};
+pub(crate) use target::{OptionalGroup, TypeArgs};
 
 /// Scaffolds complete Kubernetes operators in Rust
 #[derive(Debug, Parser)]
@@ -47,48 +47,48 @@ pub use target::{OptionalGroup, TypeArgs};
     propagate_version = false,
     disable_help_subcommand = true
 )]
-pub struct Cli {
+pub(crate) struct Cli {
     /// The command as it is typed, without options.
     #[arg(skip)]
-    pub name: String,
+    pub(crate) name: String,
 
     #[command(subcommand)]
-    pub command: Command,
+    pub(crate) command: Command,
 
     /// Run as if kbr was started in DIR
     #[arg(short = 'C', value_name = "DIR", global = true)]
-    pub directory: Option<PathBuf>,
+    pub(crate) directory: Option<PathBuf>,
 
     /// When to colour the output
     #[arg(long, value_name = "WHEN", global = true, default_value = "auto")]
-    pub color: Color,
+    pub(crate) color: Color,
 
     /// Show what would be done to the project, and write nothing
     #[arg(long, global = true)]
-    pub dry_run: bool,
+    pub(crate) dry_run: bool,
 
     /// Print a unified diff of the files that change
     #[arg(long, global = true)]
-    pub diff: bool,
+    pub(crate) diff: bool,
 
     /// List each file and each change, also where a terminal would show a summary
     #[arg(long, global = true)]
-    pub verbose: bool,
+    pub(crate) verbose: bool,
 
     /// Output format: text, or one JSON document
     #[arg(long, value_name = "FORMAT", global = true, default_value = "text")]
-    pub output: Output,
+    pub(crate) output: Output,
 }
 
 /// Whether a command line that could not be parsed requests JSON.
-pub fn wants_json(args: &[OsString]) -> bool {
+pub(crate) fn wants_json(args: &[OsString]) -> bool {
     let is_json = |pair: &[OsString]| pair[0] == "--output" && pair[1] == "json";
     args.windows(2).any(is_json) || args.iter().any(|arg| arg == "--output=json")
 }
 
 /// What to do with a plan.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Mode {
+pub(crate) enum Mode {
     Apply,
     DryRun,
     /// Writes nothing either; a plan that changes something is an error.
@@ -96,20 +96,20 @@ pub enum Mode {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum Output {
+pub(crate) enum Output {
     Text,
     Json,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum Color {
+pub(crate) enum Color {
     Auto,
     Always,
     Never,
 }
 
 #[derive(Debug, Subcommand)]
-pub enum Command {
+pub(crate) enum Command {
     /// Scaffold a new operator project
     Init(InitArgs),
     /// Add an API, a webhook or an admission policy
@@ -177,7 +177,7 @@ const PLANNING: [&str; 11] = [
 ];
 
 #[derive(Debug, Subcommand)]
-pub enum Create {
+pub(crate) enum Create {
     /// Add an API type, a controller for it, or both
     Api(ApiArgs),
     /// Add webhooks for an API type: defaulting, validation, conversion
@@ -187,123 +187,123 @@ pub enum Create {
 }
 
 #[derive(Debug, Args)]
-pub struct InitArgs {
+pub(crate) struct InitArgs {
     /// Folder of the new project, created if it does not exist [default: the current one]
     #[arg(value_name = "DIR")]
-    pub dir: Option<PathBuf>,
+    pub(crate) dir: Option<PathBuf>,
 
     /// Suffix of the project's API groups, such as example.com
     #[arg(long, value_name = "DOMAIN")]
-    pub domain: Domain,
+    pub(crate) domain: Domain,
 
     /// Name of the project, a DNS-1123 label [default: the folder's name in lower case]
     #[arg(long, value_name = "NAME")]
-    pub project_name: Option<ProjectName>,
+    pub(crate) project_name: Option<ProjectName>,
 
     /// URL of the source repository; the path of a Go module is taken as one
     #[arg(long, value_name = "URL")]
-    pub repo: Option<TypedRepo>,
+    pub(crate) repo: Option<TypedRepo>,
 
     /// License of the emitted files
     #[arg(long, value_name = "LICENSE", default_value = "apache2")]
-    pub license: License,
+    pub(crate) license: License,
 
     /// Copyright holder named in license headers
     #[arg(long, value_name = "OWNER")]
-    pub owner: Option<Owner>,
+    pub(crate) owner: Option<Owner>,
 
     /// Use a folder and a module for each API group, so that there can be several
     #[arg(long)]
-    pub multigroup: bool,
+    pub(crate) multigroup: bool,
 
     /// Watch the namespaces listed in $WATCH_NAMESPACE, with a Role in each, instead of the whole cluster
     #[arg(long)]
-    pub namespaced: bool,
+    pub(crate) namespaced: bool,
 
     /// Who issues the certificates of the webhooks
     #[arg(long, value_name = "ISSUER", default_value = "self-managed")]
-    pub certificates: Certificates,
+    pub(crate) certificates: Certificates,
 }
 
 #[derive(Debug, Args)]
-pub struct ApiArgs {
+pub(crate) struct ApiArgs {
     #[command(flatten)]
-    pub typed: TypeArgs,
+    pub(crate) typed: TypeArgs,
 
     /// Rust module of the API group, if another group has the same one [default: the group]
     #[arg(long, value_name = "NAME")]
-    pub group_module: Option<GroupModule>,
+    pub(crate) group_module: Option<GroupModule>,
 
     /// Resource name in the plural [default: the plural of the kind]
     #[arg(long, value_name = "PLURAL")]
-    pub plural: Option<Plural>,
+    pub(crate) plural: Option<Plural>,
 
     /// Whether to scaffold the API type [default: true; kbr asks on a terminal]
     #[arg(long, value_name = "BOOL", num_args = 0..=1, default_missing_value = "true", action = ArgAction::Set)]
-    pub resource: Option<bool>,
+    pub(crate) resource: Option<bool>,
 
     /// Whether to scaffold the controller [default: true unless the kind has one; kbr asks on a terminal]
     #[arg(long, value_name = "BOOL", num_args = 0..=1, default_missing_value = "true", action = ArgAction::Set)]
-    pub controller: Option<bool>,
+    pub(crate) controller: Option<bool>,
 
     /// Name of the controller, for another one of the same kind [default: the kind in lower case]
     #[arg(long, value_name = "NAME")]
-    pub controller_name: Option<ControllerName>,
+    pub(crate) controller_name: Option<ControllerName>,
 
     /// Whether objects are namespaced, not cluster-scoped [default: true]
     #[arg(long, value_name = "BOOL", num_args = 0..=1, default_missing_value = "true", action = ArgAction::Set)]
-    pub namespaced: Option<bool>,
+    pub(crate) namespaced: Option<bool>,
 
     #[command(flatten)]
-    pub external: ExternalArgs,
+    pub(crate) external: ExternalArgs,
 
     #[command(flatten)]
-    pub image: ImageArgs,
+    pub(crate) image: ImageArgs,
 
     /// Overwrite the files of an existing API
     #[arg(long)]
-    pub force: bool,
+    pub(crate) force: bool,
 }
 
 #[derive(Debug, Args)]
-pub struct EditArgs {
+pub(crate) struct EditArgs {
     /// Use a folder and a module for each API group
     #[arg(long, value_name = "BOOL", num_args = 0..=1, default_missing_value = "true", action = ArgAction::Set)]
-    pub multigroup: Option<bool>,
+    pub(crate) multigroup: Option<bool>,
 
     /// Rename the project; the name is a DNS-1123 label
     #[arg(long, value_name = "NAME", conflicts_with = "multigroup")]
-    pub project_name: Option<ProjectName>,
+    pub(crate) project_name: Option<ProjectName>,
 
     /// Who issues the certificates of the webhooks
     #[arg(long, value_name = "ISSUER", conflicts_with_all = ["multigroup", "project_name"])]
-    pub certificates: Option<Certificates>,
+    pub(crate) certificates: Option<Certificates>,
 
     /// Watch the namespaces that the Deployment lists, with Roles, and not the whole cluster
     #[arg(long, value_name = "BOOL", num_args = 0..=1, default_missing_value = "true", action = ArgAction::Set, conflicts_with_all = ["multigroup", "project_name"])]
-    pub namespaced: Option<bool>,
+    pub(crate) namespaced: Option<bool>,
 }
 
 #[derive(Debug, Args)]
-pub struct UpdateArgs {
+pub(crate) struct UpdateArgs {
     /// Write nothing; fail if a file is out of date
     #[arg(long)]
-    pub check: bool,
+    pub(crate) check: bool,
 
     /// Update a project even with uncommitted changes or without git
     #[arg(long, conflicts_with = "check")]
-    pub allow_dirty: bool,
+    pub(crate) allow_dirty: bool,
 }
 
 #[derive(Debug, Args)]
-pub struct ManifestsArgs {
+pub(crate) struct ManifestsArgs {
     /// Write nothing; fail if a file is out of date
     #[arg(long)]
-    pub check: bool,
+    pub(crate) check: bool,
 
     /// Also fail if the CRDs break stored objects or clients, compared with those at that git commit
     #[arg(long, value_name = "GIT_REF", requires = "check")]
-    pub against: Option<String>,
+    pub(crate) against: Option<String>,
 
     /// Also fail if they break what the CRDs in these files or folders allow; lists every other difference
     #[arg(
@@ -312,16 +312,16 @@ pub struct ManifestsArgs {
         requires = "check",
         conflicts_with = "against"
     )]
-    pub against_crds: Vec<String>,
+    pub(crate) against_crds: Vec<String>,
 
     /// Cut each description in a CRD to this many characters; 0 omits all of them
     #[arg(long, value_name = "N")]
-    pub max_desc_len: Option<usize>,
+    pub(crate) max_desc_len: Option<usize>,
 }
 
 #[derive(Debug, Args)]
-pub struct DocsArgs {
+pub(crate) struct DocsArgs {
     /// Write nothing; fail if the reference is out of date
     #[arg(long)]
-    pub check: bool,
+    pub(crate) check: bool,
 }

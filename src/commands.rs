@@ -4,44 +4,44 @@
 //! after the command plans its changes, purely. All plans end in [`Run::end`].
 
 mod against;
-pub mod bundle;
+pub(crate) mod bundle;
 mod carrier;
-pub mod chart;
-pub mod clashes;
+pub(crate) mod chart;
+pub(crate) mod clashes;
 mod compile;
 mod crd_files;
-pub mod create_api;
-pub mod create_policy;
-pub mod create_webhook;
-pub mod delete;
+pub(crate) mod create_api;
+pub(crate) mod create_policy;
+pub(crate) mod create_webhook;
+pub(crate) mod delete;
 mod dependencies;
-pub mod desired;
-pub mod dev;
-pub mod docs;
-pub mod edit;
-pub mod envtest;
-pub mod error;
-pub mod external;
+pub(crate) mod desired;
+pub(crate) mod dev;
+pub(crate) mod docs;
+pub(crate) mod edit;
+pub(crate) mod envtest;
+pub(crate) mod error;
+pub(crate) mod external;
 mod folder;
-pub mod import_crd;
-pub mod import_project;
-pub mod init;
-pub mod init_files;
-pub mod kustomized;
+pub(crate) mod import_crd;
+pub(crate) mod import_project;
+pub(crate) mod init;
+pub(crate) mod init_files;
+pub(crate) mod kustomized;
 mod line_edits;
-pub mod manifests;
+pub(crate) mod manifests;
 mod model_change;
 mod module_moves;
 mod reference;
 mod refresh;
-pub mod rename;
+pub(crate) mod rename;
 mod rename_map;
 mod run;
 mod storage;
 mod target;
 mod types;
 mod unneeded;
-pub mod update;
+pub(crate) mod update;
 
 use std::fs;
 use std::path::Path;
@@ -71,7 +71,7 @@ use folder::{folder_name, from_here, load, project_above, seen_from};
 use run::Run;
 
 /// Runs a command.
-pub fn run(cli: Cli, report: &Report) -> Result<()> {
+pub(crate) fn run(cli: Cli, report: &Report) -> Result<()> {
     let run = Run::of(&cli, report)?;
     let root = &run.root;
     if cli.plans() && run.finish_interrupted()? {
@@ -139,7 +139,7 @@ pub fn run(cli: Cli, report: &Report) -> Result<()> {
 }
 
 /// The names in the PROJECT of a folder; none if there is no project that can be read.
-pub fn known(root: &Path) -> Known {
+pub(crate) fn known(root: &Path) -> Known {
     known_in(&fs::read_to_string(root.join(PROJECT_FILE)).unwrap_or_default())
 }
 
@@ -352,4 +352,4 @@ fn parts(project: &Project, args: &ApiArgs, report: &Report) -> Result<Parts> {
 }
 
 #[cfg(test)]
-pub mod tests;
+pub(crate) mod tests;

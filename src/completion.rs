@@ -6,14 +6,14 @@ use crate::cli::Cli;
 use crate::envtest::DEFAULT;
 
 /// The completion script for `shell`.
-pub fn script(shell: Shell) -> String {
+pub(crate) fn script(shell: Shell) -> String {
     let mut script = Vec::new();
     clap_complete::generate(shell, &mut Cli::kbr(), "kbr", &mut script);
     String::from_utf8_lossy(&script).into_owned()
 }
 
 /// The man page of a command, or of kbr itself; empty if the command does not exist.
-pub fn man_page(words: &[String]) -> String {
+pub(crate) fn man_page(words: &[String]) -> String {
     let mut page = Vec::new();
     if let Some(command) = Cli::command_of(words) {
         // Writing to a vector cannot fail.
@@ -23,7 +23,7 @@ pub fn man_page(words: &[String]) -> String {
 }
 
 /// The versions of kbr and of what the emitted projects depend on, one per line.
-pub fn versions() -> String {
+pub(crate) fn versions() -> String {
     use crate::lock::version_of;
     let kube = version_of("kube").unwrap_or_default();
     let openapi = version_of("k8s-openapi").unwrap_or_default();

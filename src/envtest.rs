@@ -16,30 +16,30 @@ use std::str::FromStr;
 
 use crate::error::join;
 
-pub use download::{INDEX, Index};
-pub use error::{EnvtestError, argument};
-pub use source::{
+pub(crate) use download::{INDEX, Index};
+pub(crate) use error::{EnvtestError, argument};
+pub(crate) use source::{
     Downloaded, Go, KUBERNETES, Recipe, TEMPORARY, empty_module, environment, is_progress, newest,
     package,
 };
-pub use store::{
+pub(crate) use store::{
     LockedStore, Store, Work, assets, binaries_in, is_same, kubectl, missing_in, read,
 };
 
 /// The minor release that the `k8s-openapi` feature in the emitted `Cargo.toml` selects.
-pub const DEFAULT: Minor = Minor {
+pub(crate) const DEFAULT: Minor = Minor {
     major: 1,
     minor: 37,
 };
 
 /// The environment variable with a folder of binaries, for kbr as for setup-envtest.
-pub const ASSETS: &str = "KUBEBUILDER_ASSETS";
+pub(crate) const ASSETS: &str = "KUBEBUILDER_ASSETS";
 
 /// A minor release of Kubernetes, such as 1.37.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Minor {
-    pub major: u32,
-    pub minor: u32,
+pub(crate) struct Minor {
+    pub(crate) major: u32,
+    pub(crate) minor: u32,
 }
 
 impl fmt::Display for Minor {
@@ -50,9 +50,9 @@ impl fmt::Display for Minor {
 
 /// A release of Kubernetes, such as 1.37.2; never a prerelease.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Version {
-    pub minor: Minor,
-    pub patch: u32,
+pub(crate) struct Version {
+    pub(crate) minor: Minor,
+    pub(crate) patch: u32,
 }
 
 impl fmt::Display for Version {
@@ -72,13 +72,13 @@ impl FromStr for Version {
 
 /// What a user requests: an exact version, or the newest one of a minor.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Selector {
-    pub minor: Minor,
-    pub patch: Option<u32>,
+pub(crate) struct Selector {
+    pub(crate) minor: Minor,
+    pub(crate) patch: Option<u32>,
 }
 
 impl Selector {
-    pub fn matches(self, version: Version) -> bool {
+    pub(crate) fn matches(self, version: Version) -> bool {
         self.minor == version.minor && self.patch.is_none_or(|patch| patch == version.patch)
     }
 }
@@ -136,19 +136,19 @@ fn exact(text: &str) -> Option<Version> {
 #[error(
     "`{0}` is not a version of Kubernetes; type a minor such as `{DEFAULT}`, or a version such as `{DEFAULT}.2`"
 )]
-pub struct NoVersion(String);
+pub(crate) struct NoVersion(String);
 
 /// Operating system and architecture, by Go's names: `linux-amd64`.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Platform {
-    pub os: &'static str,
-    pub arch: &'static str,
+pub(crate) struct Platform {
+    pub(crate) os: &'static str,
+    pub(crate) arch: &'static str,
 }
 
 impl Platform {
     /// The platform that kbr was compiled for. Names that are not translated below stay as in Rust;
     /// the index has no archives for those platforms.
-    pub fn here() -> Self {
+    pub(crate) fn here() -> Self {
         let os = match consts::OS {
             "macos" => "darwin",
             other => other,
@@ -171,28 +171,28 @@ impl fmt::Display for Platform {
 
 /// One of the programs, by its name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Binary(pub &'static str);
+pub(crate) struct Binary(pub &'static str);
 
 impl Binary {
-    pub const ETCD: Self = Self("etcd");
+    pub(crate) const ETCD: Self = Self("etcd");
 
     /// The binaries that every test needs, in the order in which they are shown and built; an archive contains
     /// the same ones.
-    pub const SERVER: [Self; 3] = [Self::ETCD, Self("kube-apiserver"), Self("kubectl")];
+    pub(crate) const SERVER: [Self; 3] = [Self::ETCD, Self("kube-apiserver"), Self("kubectl")];
 
     /// The last one is not in any archive of the index: it is always built from source.
-    pub const ALL: [Self; 4] = {
+    pub(crate) const ALL: [Self; 4] = {
         let [etcd, server, client] = Self::SERVER;
         [etcd, server, client, Self("kube-controller-manager")]
     };
 
-    pub fn file_name(self) -> String {
+    pub(crate) fn file_name(self) -> String {
         format!("{}{}", self.0, consts::EXE_SUFFIX)
     }
 }
 
 /// The names for a message: `etcd, kubectl`.
-pub fn names(binaries: &[Binary]) -> String {
+pub(crate) fn names(binaries: &[Binary]) -> String {
     join(binaries, ", ", |binary| binary.0.to_owned())
 }
 

@@ -16,16 +16,19 @@ use thiserror::Error;
 #[derive(Debug, Error, Diagnostic)]
 #[error("could not {verb} `{}`: {source}", .path.display())]
 #[diagnostic(code("system"), help("{}", help(.source)))]
-pub struct IoError {
+pub(crate) struct IoError {
     /// The operation that failed, such as `read`.
-    pub verb: &'static str,
-    pub path: PathBuf,
-    pub source: io::Error,
+    pub(crate) verb: &'static str,
+    pub(crate) path: PathBuf,
+    pub(crate) source: io::Error,
 }
 
 impl IoError {
     /// For `map_err`: adds the operation and the path.
-    pub fn at(verb: &'static str, path: impl Into<PathBuf>) -> impl FnOnce(io::Error) -> Self {
+    pub(crate) fn at(
+        verb: &'static str,
+        path: impl Into<PathBuf>,
+    ) -> impl FnOnce(io::Error) -> Self {
         let path = path.into();
         move |source| Self { verb, path, source }
     }
@@ -39,18 +42,18 @@ fn help(source: &io::Error) -> &'static str {
 }
 
 /// Returns what to type or do instead, unless the message already says it.
-pub fn help_of(error: &dyn Diagnostic) -> Option<String> {
+pub(crate) fn help_of(error: &dyn Diagnostic) -> Option<String> {
     let help = error.help()?.to_string();
     (!help.is_empty()).then_some(help)
 }
 
 /// Formats several problems, one per line.
-pub fn lines<T: Display>(problems: &[T]) -> String {
+pub(crate) fn lines<T: Display>(problems: &[T]) -> String {
     join(problems, "\n", T::to_string)
 }
 
 /// Formats several problems, one per line, each followed by its own help.
-pub fn lines_with_help<T: Diagnostic>(problems: &[T]) -> String {
+pub(crate) fn lines_with_help<T: Diagnostic>(problems: &[T]) -> String {
     join(problems, "\n", |problem| match help_of(problem) {
         Some(help) => format!("{problem}; {help}"),
         None => problem.to_string(),
@@ -58,24 +61,24 @@ pub fn lines_with_help<T: Diagnostic>(problems: &[T]) -> String {
 }
 
 /// The help texts of the errors, each once and on its own line.
-pub fn helps<T: Diagnostic>(errors: &[T]) -> String {
+pub(crate) fn helps<T: Diagnostic>(errors: &[T]) -> String {
     let mut helps: Vec<String> = errors.iter().filter_map(|it| help_of(it)).collect();
     helps.dedup();
     helps.join("\n help: ")
 }
 
 /// Formats names for a sentence: `` `a`, `b` ``.
-pub fn quoted(names: &[impl Display]) -> String {
+pub(crate) fn quoted(names: &[impl Display]) -> String {
     join(names, ", ", |name| format!("`{name}`"))
 }
 
 /// Formats alternatives for a sentence: `` `a` or `b` ``.
-pub fn either(ways: &[impl Display]) -> String {
+pub(crate) fn either(ways: &[impl Display]) -> String {
     join(ways, " or ", |way| format!("`{way}`"))
 }
 
 /// The first line of somebody else's message, or its beginning.
-pub fn beginning(message: &str, longest: usize) -> String {
+pub(crate) fn beginning(message: &str, longest: usize) -> String {
     let line = message.lines().next().unwrap_or_default();
     match line.char_indices().nth(longest) {
         Some((end, _)) => format!("{}…", &line[..end]),
@@ -83,7 +86,7 @@ pub fn beginning(message: &str, longest: usize) -> String {
     }
 }
 
-pub fn join<T>(items: &[T], separator: &str, show: impl Fn(&T) -> String) -> String {
+pub(crate) fn join<T>(items: &[T], separator: &str, show: impl Fn(&T) -> String) -> String {
     let shown: Vec<String> = items.iter().map(show).collect();
     shown.join(separator)
 }

@@ -13,15 +13,15 @@ mod markers;
 mod names;
 mod plans;
 mod project;
-pub mod random;
+pub(crate) mod random;
 
 use std::collections::BTreeSet;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::LazyLock;
 
-pub use folder::folder;
-pub use kustomizations::golden;
-pub use plans::{Files, tree};
+pub(crate) use folder::folder;
+pub(crate) use kustomizations::golden;
+pub(crate) use plans::{Files, tree};
 use random::Random;
 
 /// Fragments of texts.

@@ -7,9 +7,9 @@
 
 /// A chapter of the guide.
 #[derive(Debug, Clone, Copy)]
-pub struct Chapter {
+pub(crate) struct Chapter {
     /// What is typed after `kbr help`, and the name of the file.
-    pub topic: &'static str,
+    pub(crate) topic: &'static str,
     /// The Markdown, with its title in the first line.
     text: &'static str,
 }
@@ -22,12 +22,12 @@ const RUNTIME: &str = "runtime-";
 /// The first definition of a link counts: on these pages it is a module, in the files another file.
 macro_rules! chapters {
     ($($topic:literal $module:ident,)* runtime: $($file:literal,)*) => {
-        pub const CHAPTERS: &[Chapter] = &[$(Chapter {
+        pub(crate) const CHAPTERS: &[Chapter] = &[$(Chapter {
             topic: $topic,
             text: include_str!(concat!("guide/", $topic, ".md")),
         }),*];
         /// Those of `kbr-runtime`, in reading order.
-        pub const RUNTIME_CHAPTERS: &[Chapter] = &[$(Chapter {
+        pub(crate) const RUNTIME_CHAPTERS: &[Chapter] = &[$(Chapter {
             topic: concat!("runtime-", $file),
             text: include_str!(concat!(
                 "../templates/third_party/kbr-runtime/src/guide/",
@@ -49,7 +49,7 @@ macro_rules! chapters {
             #[doc = links!()]
             #[doc = ""]
             #[doc = include_str!(concat!("guide/", $topic, ".md"))]
-            pub mod $module {}
+            pub(crate) mod $module {}
         )*
     };
 }
@@ -136,7 +136,7 @@ const SYNONYMS: [(&str, &str); 25] = [
 ];
 
 /// The topic that a word stands for, or else the word.
-pub fn topic(word: &str) -> &str {
+pub(crate) fn topic(word: &str) -> &str {
     let is_one = |(words, _): &&(&str, &str)| words.split(' ').any(|it| it == word);
     SYNONYMS
         .iter()
@@ -145,23 +145,23 @@ pub fn topic(word: &str) -> &str {
 }
 
 /// The words that `kbr help` takes in place of a topic.
-pub fn synonyms() -> impl Iterator<Item = &'static str> {
+pub(crate) fn synonyms() -> impl Iterator<Item = &'static str> {
     SYNONYMS.iter().flat_map(|(words, _)| words.split(' '))
 }
 
 /// Every chapter, also those of `kbr-runtime`, in reading order.
-pub fn every_chapter() -> impl Iterator<Item = Chapter> {
+pub(crate) fn every_chapter() -> impl Iterator<Item = Chapter> {
     CHAPTERS.iter().chain(RUNTIME_CHAPTERS).copied()
 }
 
 impl Chapter {
     /// The chapter of that topic.
-    pub fn of(topic: &str) -> Option<Self> {
+    pub(crate) fn of(topic: &str) -> Option<Self> {
         every_chapter().find(|chapter| chapter.topic == topic)
     }
 
     /// The chapter of the topic that was typed: also by another word, in the singular, or without `runtime-`.
-    pub fn named(words: &[String]) -> Option<Self> {
+    pub(crate) fn named(words: &[String]) -> Option<Self> {
         let typed = words.join("-").to_lowercase();
         let singular = typed.strip_suffix('y').map(|stem| format!("{stem}ies"));
         let plurals = [format!("{typed}s"), format!("{typed}es")];
@@ -175,7 +175,7 @@ impl Chapter {
     }
 
     /// How often a word is in the chapter.
-    pub fn mentions(self, word: &str) -> usize {
+    pub(crate) fn mentions(self, word: &str) -> usize {
         let text = self.text.to_lowercase();
         let words = text.split(|c: char| !c.is_alphanumeric() && c != '-');
         words
@@ -184,14 +184,14 @@ impl Chapter {
     }
 
     /// What the first line says.
-    pub fn title(self) -> &'static str {
+    pub(crate) fn title(self) -> &'static str {
         let first = self.text.lines().next().unwrap_or_default();
         first.trim_start_matches("# ")
     }
 
     /// The text for a terminal, where nobody can follow links: without their definitions, with names of code as plain
     /// code, and with topics as they are typed. Examples are without the lines that only a compiler needs.
-    pub fn printed(self) -> String {
+    pub(crate) fn printed(self) -> String {
         let links: Vec<&str> = self.text.lines().filter_map(defined_link).collect();
         let mut printed = String::new();
         let mut language = None;
@@ -242,7 +242,7 @@ fn is_hidden(line: &str) -> bool {
 }
 
 /// The topics, one per line.
-pub fn topics() -> String {
+pub(crate) fn topics() -> String {
     let line = |chapter: Chapter| format!("  {:<28}{}\n", chapter.topic, chapter.title());
     let lines: String = every_chapter().map(line).collect();
     format!("Topics of the guide, for `kbr help TOPIC`:\n{lines}")

@@ -4,8 +4,8 @@
 //! [`documents`] finds the CRDs in files, and refuses those that no API server would accept. Pure: text in,
 //! documents out.
 
-pub mod documents;
-pub mod external;
-pub mod go;
-pub mod hints;
-pub mod types;
+pub(crate) mod documents;
+pub(crate) mod external;
+pub(crate) mod go;
+pub(crate) mod hints;
+pub(crate) mod types;

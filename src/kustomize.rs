@@ -10,16 +10,16 @@
 mod build;
 mod error;
 mod manager;
-pub mod mark;
+pub(crate) mod mark;
 mod pods;
 mod root;
 mod samples;
 #[cfg(test)]
-pub mod tests;
+pub(crate) mod tests;
 
-pub use build::{Build, OPTIONAL, Object};
-pub use error::KustomizeError;
-pub use manager::{container, manager, metrics};
-pub use pods::{containers, items};
-pub use root::Root;
-pub use samples::{files, objects, samples};
+pub(crate) use build::{Build, OPTIONAL, Object};
+pub(crate) use error::KustomizeError;
+pub(crate) use manager::{container, manager, metrics};
+pub(crate) use pods::{containers, items};
+pub(crate) use root::Root;
+pub(crate) use samples::{files, objects, samples};

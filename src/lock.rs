@@ -17,7 +17,7 @@ use toml_edit::{ArrayOfTables, DocumentMut, Item, Table, Value};
 use crate::templates::LOCK;
 
 /// Path of the file.
-pub const PATH: &str = "Cargo.lock";
+pub(crate) const PATH: &str = "Cargo.lock";
 
 /// The name of the project in the embedded lock file.
 const PLACEHOLDER: &str = "kbr-placeholder";
@@ -31,11 +31,11 @@ const PACKAGE: &str = "[[package]]\n";
     code("lock-unreadable"),
     help("restore it from version control, or delete it and type `cargo generate-lockfile`")
 )]
-pub struct LockError(String);
+pub(crate) struct LockError(String);
 
 /// A lock file, as cargo writes it.
 #[derive(Debug, Clone)]
-pub struct Lock(DocumentMut);
+pub(crate) struct Lock(DocumentMut);
 
 impl FromStr for Lock {
     type Err = LockError;
@@ -57,7 +57,7 @@ impl fmt::Display for Lock {
 ///
 /// Cargo has written the embedded file, so its lines are enough to read it: parsed as TOML, it would take longer than
 /// everything else that most commands do.
-pub fn render(name: &str) -> String {
+pub(crate) fn render(name: &str) -> String {
     let separator = format!("\n{PACKAGE}");
     let (head, packages) = LOCK.split_once(PACKAGE).unwrap_or((LOCK, ""));
     let packages = packages.split(&separator);
@@ -96,14 +96,14 @@ fn embedded() -> impl Iterator<Item = (&'static str, &'static str)> {
 
 /// Whether the emitted operator depends on a package of that name; `-` and `_` count as equal, as in
 /// Rust.
-pub fn depends_on(name: &str) -> bool {
+pub(crate) fn depends_on(name: &str) -> bool {
     static NAMES: LazyLock<BTreeSet<String>> =
         LazyLock::new(|| embedded().map(|(name, _)| name.replace('_', "-")).collect());
     !name.starts_with(PLACEHOLDER) && NAMES.contains(&name.replace('_', "-"))
 }
 
 /// The version of a package that the emitted operator depends on; the first one in the order of their texts.
-pub fn version_of(name: &str) -> Option<&'static str> {
+pub(crate) fn version_of(name: &str) -> Option<&'static str> {
     let named = embedded().filter(|(it, _)| *it == name);
     named.map(|(_, version)| version).min()
 }
@@ -121,20 +121,20 @@ impl Lock {
     }
 
     /// The first package whose name a project called `to` would need for one of its own packages.
-    pub fn taken(&self, to: &str) -> Option<String> {
+    pub(crate) fn taken(&self, to: &str) -> Option<String> {
         let names = self.crates();
         own(to).into_iter().find(|name| names.contains(name))
     }
 
     /// The versions of a package.
-    pub fn versions(&self, name: &str) -> BTreeSet<&str> {
+    pub(crate) fn versions(&self, name: &str) -> BTreeSet<&str> {
         let named = self.packages().filter(|it| package_name(it) == name);
         let versions = named.filter_map(|package| package.get("version")?.as_str());
         versions.collect()
     }
 
     /// Renames the packages of a project called `from` to those of a project called `to`.
-    pub fn rename(&mut self, from: &str, to: &str) {
+    pub(crate) fn rename(&mut self, from: &str, to: &str) {
         let names: Vec<_> = own(from).into_iter().zip(own(to)).collect();
         let rename = |value: &mut Value| {
             let new = names.iter().find(|(old, _)| value.as_str() == Some(old));
@@ -159,7 +159,7 @@ impl Lock {
     }
 
     /// Adds the packages of another lock file whose names are missing in this one.
-    pub fn add_missing(&mut self, other: &Self) {
+    pub(crate) fn add_missing(&mut self, other: &Self) {
         let names: BTreeSet<String> = self.packages().map(|it| package_name(it).into()).collect();
         let packages = other.packages();
         let missing = packages.filter(|package| !names.contains(package_name(package)));

@@ -10,34 +10,34 @@
 //! objects to another version, [`external`] reads CRDs of other operators, and [`state_metrics`] configures
 //! kube-state-metrics for the objects. [`mod@json`] reads what all of them read. All of it is pure: text in, documents out.
 
-pub mod cel;
-pub mod certificates;
-pub mod code_marker;
-pub mod compat;
-pub mod crd;
-pub mod docs;
-pub mod external;
-pub mod json;
-pub mod migration;
-pub mod pattern;
-pub mod policy;
-pub mod rbac;
-pub mod schema;
-pub mod source;
-pub mod state_metrics;
-pub mod watched;
-pub mod webhook;
+pub(crate) mod cel;
+pub(crate) mod certificates;
+pub(crate) mod code_marker;
+pub(crate) mod compat;
+pub(crate) mod crd;
+pub(crate) mod docs;
+pub(crate) mod external;
+pub(crate) mod json;
+pub(crate) mod migration;
+pub(crate) mod pattern;
+pub(crate) mod policy;
+pub(crate) mod rbac;
+pub(crate) mod schema;
+pub(crate) mod source;
+pub(crate) mod state_metrics;
+pub(crate) mod watched;
+pub(crate) mod webhook;
 
-pub use code_marker::MarkerError;
-pub use crd::CrdError;
-pub use policy::PolicyError;
-pub use watched::Watched;
+pub(crate) use code_marker::MarkerError;
+pub(crate) use crd::CrdError;
+pub(crate) use policy::PolicyError;
+pub(crate) use watched::Watched;
 
 use crate::layout::GENERATED;
 use crate::yaml;
 
 /// The text of a generated file with one or more documents.
-pub fn generated(documents: &[serde_json::Value]) -> String {
+pub(crate) fn generated(documents: &[serde_json::Value]) -> String {
     let body: Vec<String> = documents.iter().map(yaml::write).collect();
     format!("{}{}", header(), body.join("---\n"))
 }

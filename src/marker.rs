@@ -18,7 +18,7 @@ const BYTE_ORDER_MARK: char = '\u{feff}';
 
 /// The places where kbr inserts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, ValueEnum)]
-pub enum ScaffoldMarker {
+pub(crate) enum ScaffoldMarker {
     /// `src/lib.rs`: one line registers a controller.
     Controllers,
     /// `tests/crash.rs`: the objects with which the operator is tried.
@@ -54,13 +54,13 @@ pub enum ScaffoldMarker {
 
 impl ScaffoldMarker {
     /// The name after `+kbr:scaffold:`.
-    pub fn name(self) -> String {
+    pub(crate) fn name(self) -> String {
         let value = self.to_possible_value();
         value.map_or_else(String::new, |value| value.get_name().to_owned())
     }
 
     /// The whole line, without its indentation.
-    pub fn line(self) -> String {
+    pub(crate) fn line(self) -> String {
         let is_rust = matches!(
             self,
             Self::Controllers | Self::CrashSamples | Self::Exports | Self::Modules | Self::Webhooks
@@ -74,7 +74,7 @@ impl ScaffoldMarker {
     /// The lines directly above a marker form its run. A run that is sorted stays sorted; if its owner
     /// has given it another order, the fragment becomes its last line. Returns `None` if the run already
     /// contains the line.
-    pub fn insert(
+    pub(crate) fn insert(
         self,
         path: &str,
         text: &str,
@@ -121,13 +121,13 @@ impl ScaffoldMarker {
     }
 
     /// Whether `text` has this marker.
-    pub fn is_in(self, text: &str) -> bool {
+    pub(crate) fn is_in(self, text: &str) -> bool {
         !self.places(&lines(text)).is_empty()
     }
 
     /// Removes `fragment`, one line, from the run above this marker in `text`. Returns `None` if the
     /// run does not contain it.
-    pub fn remove(self, text: &str, fragment: &str) -> Option<String> {
+    pub(crate) fn remove(self, text: &str, fragment: &str) -> Option<String> {
         let lines = lines(text);
         let line = self.places(&lines).into_iter().find_map(|at| {
             let mut run = run(&lines, at).iter();
@@ -149,7 +149,7 @@ impl ScaffoldMarker {
 
 /// Why a line cannot be inserted.
 #[derive(Debug, Error, Diagnostic)]
-pub enum ScaffoldMarkerError {
+pub(crate) enum ScaffoldMarkerError {
     #[error("`{path}` has no line `{}`, where `{}` belongs", .marker.line(), .fragment.trim())]
     #[diagnostic(code("marker-missing"))]
     #[diagnostic(help("in `{path}`, put this line back where `{}` belongs: `{}`", fragment.trim(), marker.line()))]
@@ -214,7 +214,7 @@ fn lines(text: &str) -> Vec<Line<'_>> {
 /// The order in which rustfmt (style edition 2024) sorts lines: modules by the letters of their names,
 /// anything else word by word, with shorter words first, `_` before everything else, and runs of digits
 /// by value.
-pub fn line_order(a: &str, b: &str) -> Ordering {
+pub(crate) fn line_order(a: &str, b: &str) -> Ordering {
     match (module_name(a), module_name(b)) {
         (Some(a), Some(b)) => a.cmp(b),
         _ => words(a).map(chunks).cmp(words(b).map(chunks)),
@@ -222,7 +222,7 @@ pub fn line_order(a: &str, b: &str) -> Ordering {
 }
 
 /// The name of the module that a line declares.
-pub fn module_name(line: &str) -> Option<&str> {
+pub(crate) fn module_name(line: &str) -> Option<&str> {
     let declaration = line.strip_prefix("pub ").unwrap_or(line);
     declaration.strip_prefix("mod ")?.strip_suffix(';')
 }

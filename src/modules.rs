@@ -26,61 +26,61 @@ use thiserror::Error;
 
 use crate::rust::{Replacement, replaced};
 use names::Names;
-pub use places::join;
+pub(crate) use places::join;
 use places::places;
-pub use project::reached;
+pub(crate) use project::reached;
 use project::{all_crates, carry_imports, read};
 
 /// A crate of the project.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Crate {
+pub(crate) struct Crate {
     /// Path of its root file.
-    pub root: String,
+    pub(crate) root: String,
     /// The names by which the project's other crates refer to it, each before and after the move.
-    pub names: Vec<[String; 2]>,
+    pub(crate) names: Vec<[String; 2]>,
 }
 
 /// A module that moves. Of several moves that apply, the one with the longest path counts.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Move {
+pub(crate) struct Move {
     /// Root file of the crate.
-    pub root: String,
+    pub(crate) root: String,
     /// Path in the crate: `webhook::v1`.
-    pub from: String,
-    pub to: String,
+    pub(crate) from: String,
+    pub(crate) to: String,
     /// Public types that macros generate in it, apart from those in its text.
-    pub makes: Vec<String>,
+    pub(crate) makes: Vec<String>,
 }
 
 /// The result of moving modules.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub struct Moved {
+pub(crate) struct Moved {
     /// The files that change, in the order of their old paths.
-    pub files: Vec<MovedFile>,
+    pub(crate) files: Vec<MovedFile>,
     /// The declarations that were removed from a file, and must be added to another.
-    pub declarations: Vec<MovedDeclaration>,
+    pub(crate) declarations: Vec<MovedDeclaration>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct MovedFile {
-    pub from: String,
-    pub to: String,
-    pub text: String,
+pub(crate) struct MovedFile {
+    pub(crate) from: String,
+    pub(crate) to: String,
+    pub(crate) text: String,
 }
 
 /// `mod name;` as its owner wrote it, with doc comments and attributes, without a line ending.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct MovedDeclaration {
+pub(crate) struct MovedDeclaration {
     /// Root file of the crate.
-    pub root: String,
+    pub(crate) root: String,
     /// The module that has to declare it; empty for the root.
-    pub parent: String,
-    pub text: String,
+    pub(crate) parent: String,
+    pub(crate) text: String,
 }
 
 /// Why modules cannot be moved.
 #[derive(Debug, Clone, PartialEq, Eq, Error, Diagnostic)]
-pub enum MoveError {
+pub(crate) enum MoveError {
     #[error("the modules cannot be moved: `{from}` cannot become `{to}`, because `{taken}` exists")]
     #[diagnostic(code("move-taken"))]
     #[diagnostic(help("move it out of the way, and run the command again"))]
@@ -102,14 +102,14 @@ pub enum MoveError {
 }
 
 /// The path of a module after the moves.
-pub fn after(moves: &[Move], root: &str, module: &str) -> String {
+pub(crate) fn after(moves: &[Move], root: &str, module: &str) -> String {
     places::moved(moves, root, &places::names(module)).join("::")
 }
 
 /// Moves modules among `files`, texts by path: the project's own files, without vendored and generated
 /// ones. `named` are the crates with names; tests, examples and binaries are found by their paths. Files
 /// that are not Rust move with their folder.
-pub fn rewrite(
+pub(crate) fn rewrite(
     named: &[Crate],
     moves: &[Move],
     files: &BTreeMap<&str, &str>,

@@ -4,9 +4,9 @@
 //! kbr renders it into paths, Rust, TOML and YAML without checking again. Pure: it reads neither the
 //! disk nor the project; conflicts *between* names are checked in [`crate::commands::clashes`].
 
-pub mod dns;
+pub(crate) mod dns;
 mod near;
-pub mod objects;
+pub(crate) mod objects;
 mod plural;
 mod reserved;
 mod rules;
@@ -14,17 +14,17 @@ mod rules;
 use std::fmt;
 use std::str::FromStr;
 
-pub use plural::pluralize;
-pub use reserved::{group_module, is_among, is_keyword, version_module};
-pub use rules::{CRD_NAME_MAX, WEBHOOK_NAME_MAX, split_image};
+pub(crate) use plural::pluralize;
+pub(crate) use reserved::{group_module, is_among, is_keyword, version_module};
+pub(crate) use rules::{CRD_NAME_MAX, WEBHOOK_NAME_MAX, split_image};
 
 /// Why a name was refused, and what to type instead; one sentence each.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{reason}; {remedy}")]
-pub struct NameError {
-    pub reason: String,
+pub(crate) struct NameError {
+    pub(crate) reason: String,
     /// What to type instead.
-    pub remedy: String,
+    pub(crate) remedy: String,
 }
 
 impl NameError {
@@ -80,10 +80,11 @@ macro_rules! names {
         #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
         #[derive(serde::Serialize, serde::Deserialize)]
         #[serde(try_from = "String", into = "String")]
-        pub struct $name(String);
+        pub(crate) struct $name(String);
 
         impl $name {
-            pub fn as_str(&self) -> &str {
+            #[allow(dead_code, reason = "not each of these names is needed as a text")]
+            pub(crate) fn as_str(&self) -> &str {
                 &self.0
             }
         }
@@ -158,10 +159,10 @@ names! {
 
 /// What is typed as the source repository: its URL, or the path of a Go module, which kubebuilder takes.
 #[derive(Debug, Clone)]
-pub struct TypedRepo {
-    pub repo: Repo,
+pub(crate) struct TypedRepo {
+    pub(crate) repo: Repo,
     /// The module path, if it was one.
-    pub module: Option<String>,
+    pub(crate) module: Option<String>,
 }
 
 impl FromStr for TypedRepo {
@@ -184,21 +185,21 @@ impl FromStr for TypedRepo {
 
 impl ProjectName {
     /// The name as a Rust identifier: the library crate's name.
-    pub fn crate_name(&self) -> String {
+    pub(crate) fn crate_name(&self) -> String {
         self.0.replace('-', "_")
     }
 
     /// The operator's namespace in a cluster.
-    pub fn namespace(&self) -> String {
+    pub(crate) fn namespace(&self) -> String {
         objects::deployed(&self.0, objects::NAMESPACE)
     }
 }
 
 /// A group and its module, as typed: `crew.sea.org=crew_sea`.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct TypedModule {
-    pub group: Group,
-    pub module: GroupModule,
+pub(crate) struct TypedModule {
+    pub(crate) group: Group,
+    pub(crate) module: GroupModule,
 }
 
 impl FromStr for TypedModule {
@@ -216,7 +217,7 @@ impl FromStr for TypedModule {
 
 impl CrateSpec {
     /// The crate's name in the registry.
-    pub fn name(&self) -> &str {
+    pub(crate) fn name(&self) -> &str {
         self.0.split_once('@').map_or(&self.0, |(name, _)| name)
     }
 }
@@ -224,7 +225,7 @@ impl CrateSpec {
 impl Kind {
     /// Parses a kind that was typed: in upper camel case, or one of those that are known. A word that is neither, but
     /// means one of them, is refused with that kind.
-    pub fn typed(text: &str, known: &[String]) -> Result<Self, NameError> {
+    pub(crate) fn typed(text: &str, known: &[String]) -> Result<Self, NameError> {
         if known.iter().any(|kind| kind == text) {
             return text.parse();
         }
@@ -237,7 +238,7 @@ impl Kind {
 
     /// Parses the kind of a type that is created: one that follows no convention is refused only if Kubernetes or Rust has
     /// no such name, or if it means a kind that is known.
-    pub fn created(text: &str, known: &[String]) -> Result<Self, NameError> {
+    pub(crate) fn created(text: &str, known: &[String]) -> Result<Self, NameError> {
         match Self::typed(text, known) {
             Err(_) if Self::meant(text, known).is_none() => text.parse(),
             typed => typed,
@@ -255,12 +256,12 @@ impl Kind {
     }
 
     /// Name of its type in Rust, in upper camel case.
-    pub fn type_name(&self) -> String {
+    pub(crate) fn type_name(&self) -> String {
         type_name(&self.0)
     }
 
     /// What is unusual about it.
-    pub fn unusual(&self) -> Option<String> {
+    pub(crate) fn unusual(&self) -> Option<String> {
         let type_name = self.type_name();
         (type_name != self.0).then(|| {
             format!(
@@ -270,19 +271,19 @@ impl Kind {
     }
 
     /// The kind in lower case: singular resource name, file and module stem.
-    pub fn lower(&self) -> String {
+    pub(crate) fn lower(&self) -> String {
         self.0.to_ascii_lowercase()
     }
 }
 
 /// Name of the Rust type of a kind.
-pub fn type_name(kind: &str) -> String {
+pub(crate) fn type_name(kind: &str) -> String {
     near::kind(kind)
 }
 
 impl Version {
     /// Parses a version that was typed: in the form of the Kubernetes API conventions, or one of those that are known.
-    pub fn typed(text: &str, known: &[String]) -> Result<Self, NameError> {
+    pub(crate) fn typed(text: &str, known: &[String]) -> Result<Self, NameError> {
         if known.iter().any(|version| version == text) {
             return text.parse();
         }
@@ -290,12 +291,12 @@ impl Version {
     }
 
     /// Parses the version of a type that is created: whatever Kubernetes accepts.
-    pub fn created(text: &str, known: &[String]) -> Result<Self, NameError> {
+    pub(crate) fn created(text: &str, known: &[String]) -> Result<Self, NameError> {
         text.parse().or_else(|_| Self::typed(text, known))
     }
 
     /// What is unusual about it.
-    pub fn unusual(&self) -> Option<String> {
+    pub(crate) fn unusual(&self) -> Option<String> {
         rules::new_version(&self.0).is_err().then(|| {
             format!(
                 "the version `{self}` does not have a form such as `v1` or `v1beta2`: Kubernetes sorts it after those \
@@ -306,7 +307,7 @@ impl Version {
     }
 
     /// Name of its Rust module.
-    pub fn module(&self) -> String {
+    pub(crate) fn module(&self) -> String {
         version_module(&self.0)
     }
 }

@@ -17,13 +17,13 @@ use crate::rendered::{Rendered, hash};
 use crate::tree::Tree;
 
 use error::check_place;
-pub use error::{Conflict, PlanError};
+pub(crate) use error::{Conflict, PlanError};
 use step::Why;
-pub use step::{Outcome, Step, is_generated};
+pub(crate) use step::{Outcome, Step, is_generated};
 
 /// One change that a command makes.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Change {
+pub(crate) enum Change {
     /// A file that belongs to the user from now on; an existing file with another text is a conflict,
     /// unless `force` allows overwriting it.
     Create {
@@ -67,13 +67,13 @@ pub enum Change {
 
 /// The steps of one command, in the order of their paths, PROJECT last.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Plan {
-    pub steps: Vec<Step>,
+pub(crate) struct Plan {
+    pub(crate) steps: Vec<Step>,
 }
 
 impl Plan {
     /// Compares `changes` with `tree`.
-    pub fn resolve(changes: Vec<Change>, tree: &Tree) -> Result<Self, Vec<PlanError>> {
+    pub(crate) fn resolve(changes: Vec<Change>, tree: &Tree) -> Result<Self, Vec<PlanError>> {
         let mut steps: BTreeMap<String, Step> = BTreeMap::new();
         let mut conflicts = Vec::new();
         let (mut errors, mut broken) = (Vec::new(), BTreeSet::new());
@@ -128,7 +128,7 @@ impl Plan {
     ///
     /// A file that its owner has edited keeps the hash of what kbr wrote last, and so remains
     /// distinguishable from an untouched one.
-    pub fn seal(
+    pub(crate) fn seal(
         mut self,
         mut project: Project,
         tree: &Tree,
@@ -196,25 +196,25 @@ impl Plan {
     }
 
     /// The steps of files that exist, or will exist.
-    pub fn visible(&self) -> impl Iterator<Item = &Step> {
+    pub(crate) fn visible(&self) -> impl Iterator<Item = &Step> {
         let steps = self.steps.iter();
         steps.filter(|step| step.before.is_some() || step.after.is_some())
     }
 
     /// The steps for removing files that do not exist.
-    pub fn already_removed(&self) -> impl Iterator<Item = &Step> {
+    pub(crate) fn already_removed(&self) -> impl Iterator<Item = &Step> {
         let steps = self.steps.iter();
         steps.filter(|step| step.before.is_none() && step.after.is_none())
     }
 
     /// The steps that change something.
-    pub fn changing(&self) -> impl Iterator<Item = &Step> {
+    pub(crate) fn changing(&self) -> impl Iterator<Item = &Step> {
         self.steps.iter().filter(|step| step.before != step.after)
     }
 }
 
 impl Change {
-    pub fn path(&self) -> &str {
+    pub(crate) fn path(&self) -> &str {
         match self {
             Self::Create { path, .. }
             | Self::Keep { path, .. }

@@ -15,11 +15,11 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
-pub use self::core::CoreType;
-pub use parse::ProjectError;
-pub use policies::{Policies, PolicyType};
-pub use resource::{Api, External, Gvk, Image, Origin, Resource};
-pub use webhooks::{Admission, Webhooks};
+pub(crate) use self::core::CoreType;
+pub(crate) use parse::ProjectError;
+pub(crate) use policies::{Policies, PolicyType};
+pub(crate) use resource::{Api, External, Gvk, Image, Origin, Resource};
+pub(crate) use webhooks::{Admission, Webhooks};
 
 use crate::names::{
     CrateSpec, Domain, Group, Kind, LeaseName, Owner, ProjectName, Repo, Version, group_module,
@@ -28,7 +28,7 @@ use crate::names::{
 use crate::yaml;
 
 /// Path of the project file.
-pub const PROJECT_FILE: &str = "PROJECT";
+pub(crate) const PROJECT_FILE: &str = "PROJECT";
 
 /// The layout that this kbr emits, as written in PROJECT.
 const LAYOUT: &str = "kbr/v2";
@@ -44,7 +44,7 @@ const HEADER: &str = "\
 /// License of the emitted files.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, clap::ValueEnum)]
 #[serde(rename_all = "lowercase")]
-pub enum License {
+pub(crate) enum License {
     /// Apache License 2.0: a LICENSE file, and two lines above each Rust file
     Apache2,
     /// No LICENSE file and no header
@@ -54,7 +54,7 @@ pub enum License {
 /// Who issues the certificates of the webhooks.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, clap::ValueEnum)]
 #[serde(rename_all = "kebab-case")]
-pub enum Certificates {
+pub(crate) enum Certificates {
     /// The manager itself, which keeps them in a Secret
     SelfManaged,
     /// cert-manager, which must be installed in the cluster
@@ -72,55 +72,55 @@ impl Certificates {
 /// What kbr knows about a scaffolded project.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct Project {
+pub(crate) struct Project {
     /// For each edited file whose rendering has changed since: how it follows from a text that git has.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub bases: BTreeMap<String, Base>,
+    pub(crate) bases: BTreeMap<String, Base>,
     #[serde(default, skip_serializing_if = "Certificates::is_default")]
-    pub certificates: Certificates,
+    pub(crate) certificates: Certificates,
     /// Version of the kbr that ran `init`.
-    pub cli_version: String,
-    pub domain: Domain,
+    pub(crate) cli_version: String,
+    pub(crate) domain: Domain,
     /// SHA-256 in hexadecimal of each file as last rendered, by path.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub files: BTreeMap<String, String>,
+    pub(crate) files: BTreeMap<String, String>,
     layout: Vec<String>,
     /// Name of the Lease for the leader election of the managers, if it is not that of their Deployment.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub leader_election_id: Option<LeaseName>,
-    pub license: License,
+    pub(crate) leader_election_id: Option<LeaseName>,
+    pub(crate) license: License,
     /// Whether the project may have several API groups: it has folders and modules for each group.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub multigroup: bool,
+    pub(crate) multigroup: bool,
     /// Whether the operator watches configured namespaces, and not the whole cluster.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub namespaced: bool,
+    pub(crate) namespaced: bool,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub owner: Option<Owner>,
-    pub project_name: ProjectName,
+    pub(crate) owner: Option<Owner>,
+    pub(crate) project_name: ProjectName,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub repo: Option<Repo>,
+    pub(crate) repo: Option<Repo>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub resources: Vec<Resource>,
+    pub(crate) resources: Vec<Resource>,
     version: String,
 }
 
 /// How the text that kbr would render for a file follows from one that it has rendered earlier.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Base {
+pub(crate) struct Base {
     /// SHA-256 of the earlier text, in hexadecimal.
-    pub hash: String,
+    pub(crate) hash: String,
     /// Where that text was, if it was elsewhere.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub path: Option<String>,
+    pub(crate) path: Option<String>,
     /// What has changed since, one change after the other: see [`crate::evolve`].
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub patches: Vec<String>,
+    pub(crate) patches: Vec<String>,
 }
 
 impl Project {
-    pub fn new(name: ProjectName, domain: Domain, license: License) -> Self {
+    pub(crate) fn new(name: ProjectName, domain: Domain, license: License) -> Self {
         Self {
             bases: BTreeMap::new(),
             certificates: Certificates::default(),
@@ -141,7 +141,7 @@ impl Project {
     }
 
     /// Name of the Lease of the managers in a cluster.
-    pub fn lease(&self) -> String {
+    pub(crate) fn lease(&self) -> String {
         match &self.leader_election_id {
             Some(name) => name.to_string(),
             None => objects::deployed(self.project_name.as_str(), objects::MANAGER),
@@ -149,17 +149,22 @@ impl Project {
     }
 
     /// Makes it a project of this kbr.
-    pub fn renew(&mut self) {
+    pub(crate) fn renew(&mut self) {
         env!("CARGO_PKG_VERSION").clone_into(&mut self.cli_version);
     }
 
     /// PROJECT's text: the same for equal projects, keys sorted.
-    pub fn render(&self) -> String {
+    pub(crate) fn render(&self) -> String {
         format!("{HEADER}{}", yaml::write(self))
     }
 
     /// The type in PROJECT that was typed: the project's own rather than another's.
-    pub fn find(&self, group: Option<&Group>, version: &Version, kind: &Kind) -> Option<&Resource> {
+    pub(crate) fn find(
+        &self,
+        group: Option<&Group>,
+        version: &Version,
+        kind: &Kind,
+    ) -> Option<&Resource> {
         let qualified = self.qualified_group(group);
         let of_kind = self.resources.iter().filter(|it| it.kind == *kind);
         let typed = of_kind.filter(|it| it.version == *version && it.has_group(group));
@@ -167,28 +172,28 @@ impl Project {
     }
 
     /// The resources whose API types this project defines, one per version.
-    pub fn apis(&self) -> impl Iterator<Item = &Resource> {
+    pub(crate) fn apis(&self) -> impl Iterator<Item = &Resource> {
         self.resources.iter().filter(|resource| resource.is_own())
     }
 
     /// The crates that cargo has added for types of other operators.
-    pub fn crates(&self) -> impl Iterator<Item = &CrateSpec> {
+    pub(crate) fn crates(&self) -> impl Iterator<Item = &CrateSpec> {
         let external = self.resources.iter().filter_map(Resource::external);
         external.filter_map(|it| it.module.as_ref())
     }
 
     /// Name of the Rust module, and of the folder, of a resource's group in a project with several groups.
-    pub fn group_module(&self, resource: &Resource) -> String {
+    pub(crate) fn group_module(&self, resource: &Resource) -> String {
         group_module(&resource.group_name(), &self.project_name.crate_name())
     }
 
     /// All versions of the kind of `resource`.
-    pub fn versions_of(&self, resource: &Resource) -> impl Iterator<Item = &Resource> {
+    pub(crate) fn versions_of(&self, resource: &Resource) -> impl Iterator<Item = &Resource> {
         self.apis().filter(|api| api.is_kind_of(resource))
     }
 
     /// Every version in which objects of the kind may be stored, including the stored version.
-    pub fn stored_versions(&self, resource: &Resource) -> BTreeSet<Version> {
+    pub(crate) fn stored_versions(&self, resource: &Resource) -> BTreeSet<Version> {
         let versions = self.versions_of(resource);
         let named = versions.flat_map(|api| {
             let own = api.is_stored().then_some(&api.version);
@@ -198,14 +203,14 @@ impl Project {
     }
 
     /// The hub of a kind, if a webhook converts the other versions to and from it; `group` is qualified.
-    pub fn hub(&self, group: &str, kind: &str) -> Option<&Resource> {
+    pub(crate) fn hub(&self, group: &str, kind: &str) -> Option<&Resource> {
         self.apis().find(|api| {
             api.qualified_group() == group && api.kind.as_str() == kind && api.webhooks().conversion
         })
     }
 
     /// A typed group and its domain: as PROJECT has them, or else with the project's domain.
-    pub fn group(&self, typed: Option<&Group>) -> (Option<Group>, Domain) {
+    pub(crate) fn group(&self, typed: Option<&Group>) -> (Option<Group>, Domain) {
         let default = (typed.cloned(), self.domain.clone());
         let known = self.apis().filter(|it| it.has_group(typed));
         let mut known: Vec<_> = known.filter_map(Resource::own_group).collect();
@@ -214,7 +219,7 @@ impl Project {
     }
 
     /// The typed group with its domain, or the domain itself if no group is typed.
-    pub fn qualified_group(&self, typed: Option<&Group>) -> String {
+    pub(crate) fn qualified_group(&self, typed: Option<&Group>) -> String {
         match self.group(typed) {
             (Some(group), domain) => format!("{group}.{domain}"),
             (None, domain) => domain.to_string(),
@@ -222,7 +227,7 @@ impl Project {
     }
 
     /// Adds `resource`, or replaces the one with the same GVK; keeps the order.
-    pub fn upsert(&mut self, resource: Resource) {
+    pub(crate) fn upsert(&mut self, resource: Resource) {
         self.resources.retain(|r| r.gvk() != resource.gvk());
         self.resources.push(resource);
         self.sort();
@@ -230,7 +235,7 @@ impl Project {
 
     /// Sorts resources by kind and version, and controllers and spokes by name, so that the order of the
     /// commands does not matter.
-    pub fn sort(&mut self) {
+    pub(crate) fn sort(&mut self) {
         self.resources.sort_by_key(Resource::gvk);
         for resource in &mut self.resources {
             resource.controllers.sort();
@@ -308,7 +313,7 @@ impl Project {
 
     /// Whether two groups would have the same folder, which is allowed for a group of the project and one
     /// of Kubernetes that are typed alike, such as `batch`.
-    pub fn groups_clash(&self, a: &Resource, b: &Resource) -> bool {
+    pub(crate) fn groups_clash(&self, a: &Resource, b: &Resource) -> bool {
         let are_typed_alike = a.group_name() == b.group_name() && a.is_own() != b.is_own();
         self.multigroup
             && !a.is_in_group_of(b)
@@ -317,7 +322,7 @@ impl Project {
     }
 
     /// Whether the files of both would be the same: some file systems ignore case.
-    pub fn share_files(&self, a: &Resource, b: &Resource) -> bool {
+    pub(crate) fn share_files(&self, a: &Resource, b: &Resource) -> bool {
         a.version == b.version
             && a.kind.lower() == b.kind.lower()
             && (!self.multigroup || self.group_module(a) == self.group_module(b))
@@ -364,7 +369,7 @@ impl Project {
 }
 
 /// Whether `path` is relative, with `/` between plain names.
-pub fn is_inside(path: &str) -> bool {
+pub(crate) fn is_inside(path: &str) -> bool {
     !path.contains('\\') && path.split('/').all(|part| !matches!(part, "" | "." | ".."))
 }
 

@@ -16,12 +16,12 @@ use crate::marker::ScaffoldMarker;
 use crate::project::Project;
 
 /// The SHA-256 of a text, in hexadecimal.
-pub fn hash(text: &str) -> String {
+pub(crate) fn hash(text: &str) -> String {
     format!("{:x}", Sha256::digest(text))
 }
 
 /// The text as git stores it, with the line ends of Unix.
-pub fn normalized(text: &str) -> Cow<'_, str> {
+pub(crate) fn normalized(text: &str) -> Cow<'_, str> {
     // A single byte is found much faster, and most texts have none.
     if text.contains('\r') && text.contains("\r\n") {
         text.replace("\r\n", "\n").into()
@@ -32,7 +32,7 @@ pub fn normalized(text: &str) -> Cow<'_, str> {
 
 /// What kbr knows about the files that it has rendered for a project.
 #[derive(Debug, Default)]
-pub struct Rendered {
+pub(crate) struct Rendered {
     /// The hashes in PROJECT.
     recorded: BTreeMap<String, String>,
     /// The lines of the scaffold above its markers, each with its file.
@@ -42,7 +42,7 @@ pub struct Rendered {
 }
 
 impl Rendered {
-    pub fn new(
+    pub(crate) fn new(
         project: &Project,
         lines: impl IntoIterator<Item = (String, ScaffoldMarker, String)>,
     ) -> Self {
@@ -54,19 +54,19 @@ impl Rendered {
     }
 
     /// Whether the file is as it was rendered.
-    pub fn is_unedited(&self, path: &str, text: &str) -> bool {
+    pub(crate) fn is_unedited(&self, path: &str, text: &str) -> bool {
         // There is no way to take the packages of other crates out of a lock file.
         let has_packages = path == lock::PATH && !self.crates.is_empty();
         !has_packages && self.recorded.get(path) == Some(&self.hash(path, text))
     }
 
     /// The hash that PROJECT records for a file with that text.
-    pub fn hash(&self, path: &str, text: &str) -> String {
+    pub(crate) fn hash(&self, path: &str, text: &str) -> String {
         hash(&self.without_additions(path, text))
     }
 
     /// The text without what kbr and cargo have added to the file; borrowed if they have added nothing.
-    pub fn without_additions<'a>(&self, path: &str, text: &'a str) -> Cow<'a, str> {
+    pub(crate) fn without_additions<'a>(&self, path: &str, text: &'a str) -> Cow<'a, str> {
         let normal = normalized(text);
         let without_lines = self.lines(path).fold(normal, |text, (marker, line)| {
             match marker.remove(&text, line) {
@@ -84,7 +84,7 @@ impl Rendered {
 
     /// `new`, which has just been rendered, with what kbr and cargo have added to the file: the lines and crates
     /// that `text` has, and every line above a marker that `text` does not have.
-    pub fn with_additions(&self, path: &str, new: &str, text: &str) -> String {
+    pub(crate) fn with_additions(&self, path: &str, new: &str, text: &str) -> String {
         let mut with_lines = new.to_owned();
         for (marker, line) in self.lines(path) {
             if !marker.is_in(text) || marker.remove(text, line).is_some() {
@@ -102,7 +102,7 @@ impl Rendered {
     }
 
     /// The lines of the scaffold in a file.
-    pub fn lines(&self, path: &str) -> impl Iterator<Item = (ScaffoldMarker, &str)> {
+    pub(crate) fn lines(&self, path: &str) -> impl Iterator<Item = (ScaffoldMarker, &str)> {
         let lines = self.lines.iter().filter(move |(of, ..)| of == path);
         lines.map(|(_, marker, line)| (*marker, line.as_str()))
     }

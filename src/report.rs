@@ -25,9 +25,9 @@ use crate::layout::VENDORED;
 use crate::plan::{Outcome, Plan, Step};
 
 use document::{JsonReport, ReportedFile};
-pub use happening::{Happening, Level};
-pub use problem::Problem;
-pub use screen::Pressed;
+pub(crate) use happening::{Happening, Level};
+pub(crate) use problem::Problem;
+pub(crate) use screen::Pressed;
 
 const DONE: Style = AnsiColor::Green.on_default().bold();
 const NOTE: Style = AnsiColor::Cyan.on_default().bold();
@@ -46,7 +46,7 @@ const LONGEST_LIST: usize = 22;
 
 /// Why a question was not answered.
 #[derive(Debug, Error, Diagnostic)]
-pub enum AnswerError {
+pub(crate) enum AnswerError {
     #[error("no answer: standard input has ended")]
     #[diagnostic(code("answer-missing"))]
     #[diagnostic(help("type `--resource` and `--controller`, each with `=true` or `=false`"))]
@@ -57,7 +57,7 @@ pub enum AnswerError {
 }
 
 /// Prints for the user, with or without colour, or for a program.
-pub struct Report {
+pub(crate) struct Report {
     is_coloured: bool,
     is_diff_coloured: bool,
     has_diff: bool,
@@ -74,7 +74,7 @@ pub struct Report {
 }
 
 impl Report {
-    pub fn new(cli: &Cli) -> Self {
+    pub(crate) fn new(cli: &Cli) -> Self {
         let is_coloured = |default| match cli.color {
             Color::Auto => default != ColorChoice::Never,
             Color::Always => true,
@@ -96,7 +96,7 @@ impl Report {
     }
 
     /// Prints what was done or would be done: the files, the warnings, the next command to type.
-    pub fn plan(&self, plan: &Plan, warnings: Vec<String>, next: String) {
+    pub(crate) fn plan(&self, plan: &Plan, warnings: Vec<String>, next: String) {
         let diff = |step: &Step| self.has_diff.then(|| step.diff());
         if let Some(document) = &self.document {
             let mut document = document.borrow_mut();
@@ -168,7 +168,7 @@ impl Report {
     }
 
     /// Prints changes that break nothing: all for programs, and these lines for people.
-    pub fn safe(&self, all: &[String], lines: &[String]) {
+    pub(crate) fn safe(&self, all: &[String], lines: &[String]) {
         match &self.document {
             Some(document) => document.borrow_mut().safe = all.to_vec(),
             None => lines.iter().for_each(|change| self.note("Safe", change)),
@@ -176,7 +176,7 @@ impl Report {
     }
 
     /// Prints what would break on a rollback to earlier CRDs: all for programs, and these lines for people.
-    pub fn rollback(&self, all: &[String], lines: &[String]) {
+    pub(crate) fn rollback(&self, all: &[String], lines: &[String]) {
         match &self.document {
             Some(document) => document.borrow_mut().rollback = all.to_vec(),
             None => lines
@@ -186,17 +186,17 @@ impl Report {
     }
 
     /// Prints one thing that was done, or is about to be done.
-    pub fn status(&self, word: &str, text: &str) {
+    pub(crate) fn status(&self, word: &str, text: &str) {
         speak(&self.line(word, DONE, text));
     }
 
     /// Prints one thing that was left unchanged, or is left to the user.
-    pub fn note(&self, word: &str, text: &str) {
+    pub(crate) fn note(&self, word: &str, text: &str) {
         speak(&self.line(word, NOTE, text));
     }
 
     /// Prints a warning: the command succeeds, but something needs attention.
-    pub fn warn(&self, message: &str) {
+    pub(crate) fn warn(&self, message: &str) {
         match &self.document {
             Some(document) => document.borrow_mut().warnings.push(message.to_owned()),
             None => speak(&self.line("Warning", WARNING, message)),
@@ -216,23 +216,23 @@ impl Report {
     }
 
     /// Writes text for another program to standard output; a path is not always Unicode.
-    pub fn output(&self, text: impl AsRef<[u8]>) {
+    pub(crate) fn output(&self, text: impl AsRef<[u8]>) {
         output(text.as_ref());
     }
 
     /// From now on, `code` is the exit code, whether the command succeeds or fails.
-    pub fn exit_with(&self, code: u8) {
+    pub(crate) fn exit_with(&self, code: u8) {
         self.code.set(Some(code));
     }
 
     /// Whether JSON is requested.
-    pub fn is_json(&self) -> bool {
+    pub(crate) fn is_json(&self) -> bool {
         self.document.is_some()
     }
 
     /// What was typed on the command line, or else the user's answer to the question, which is asked only on a
     /// terminal; Enter means yes.
-    pub fn answer(&self, typed: Option<bool>, question: &str) -> Result<bool, AnswerError> {
+    pub(crate) fn answer(&self, typed: Option<bool>, question: &str) -> Result<bool, AnswerError> {
         let is_asked = io::stdin().is_terminal() && io::stderr().is_terminal();
         if typed.is_some() || self.document.is_some() || !is_asked {
             return Ok(typed.unwrap_or(true));
@@ -255,7 +255,7 @@ impl Report {
     }
 
     /// Ends a command: prints what went wrong, if anything, and returns the exit code.
-    pub fn finish(self, result: Result<(), impl Diagnostic>) -> ExitCode {
+    pub(crate) fn finish(self, result: Result<(), impl Diagnostic>) -> ExitCode {
         self.end_screen();
         let code = self.code.get().unwrap_or(u8::from(result.is_err()));
         let code = ExitCode::from(code);
@@ -286,7 +286,7 @@ impl Report {
 }
 
 /// Prints a usage error as JSON, and returns the exit code.
-pub fn usage(error: &clap::Error) -> ExitCode {
+pub(crate) fn usage(error: &clap::Error) -> ExitCode {
     let mut document = JsonReport::new(None, false);
     document.errors = vec![error.into()];
     output(document.to_string().as_bytes());

@@ -4,17 +4,17 @@
 //! not compile is read too. Brackets of every kind are matched once, here: one that has no partner ends with the
 //! text, or alone, and nobody counts how deep it is.
 
-pub mod import;
-pub mod marker;
-pub mod path;
+pub(crate) mod import;
+pub(crate) mod marker;
+pub(crate) mod path;
 mod test_code;
 
 use std::ops::Range;
 
 use ra_ap_rustc_lexer::{DocStyle, FrontmatterAllowed, LiteralKind, TokenKind, tokenize};
 
-pub use import::{Use, UseKind, UseLeaf, UseTree};
-pub use path::Segment;
+pub(crate) use import::{Use, UseKind, UseLeaf, UseTree};
+pub(crate) use path::Segment;
 
 /// Keywords that may come before a path, and are not part of it.
 const KEYWORDS: [&str; 34] = [
@@ -25,10 +25,10 @@ const KEYWORDS: [&str; 34] = [
 
 /// A text as tokens, without whitespace and comments, and its comments.
 #[derive(Debug)]
-pub struct Code<'a> {
-    pub text: &'a str,
+pub(crate) struct Code<'a> {
+    pub(crate) text: &'a str,
     tokens: Vec<Token<'a>>,
-    pub comments: Vec<Comment<'a>>,
+    pub(crate) comments: Vec<Comment<'a>>,
 }
 
 #[derive(Debug)]
@@ -42,43 +42,43 @@ struct Token<'a> {
 }
 
 #[derive(Debug)]
-pub struct Comment<'a> {
-    pub text: &'a str,
-    pub start: usize,
+pub(crate) struct Comment<'a> {
+    pub(crate) text: &'a str,
+    pub(crate) start: usize,
     /// The token after it.
-    pub next: usize,
+    pub(crate) next: usize,
     /// What it describes, if it is a doc comment: what contains it, or what follows it.
-    pub doc: Option<DocStyle>,
+    pub(crate) doc: Option<DocStyle>,
     /// Whether it ends with its line.
-    pub is_line: bool,
+    pub(crate) is_line: bool,
 }
 
 /// `#[…]` or `#![…]`
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Attribute {
-    pub is_inner: bool,
+pub(crate) struct Attribute {
+    pub(crate) is_inner: bool,
     /// The tokens between the brackets.
-    pub inside: Range<usize>,
+    pub(crate) inside: Range<usize>,
     /// The token after it.
-    pub end: usize,
+    pub(crate) end: usize,
 }
 
 /// A part of a text, and its replacement.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Replacement {
-    pub range: Range<usize>,
-    pub text: String,
+pub(crate) struct Replacement {
+    pub(crate) range: Range<usize>,
+    pub(crate) text: String,
 }
 
 impl Replacement {
-    pub fn new(range: Range<usize>, text: impl Into<String>) -> Self {
+    pub(crate) fn new(range: Range<usize>, text: impl Into<String>) -> Self {
         let text = text.into();
         Self { range, text }
     }
 }
 
 impl<'a> Code<'a> {
-    pub fn read(text: &'a str) -> Self {
+    pub(crate) fn read(text: &'a str) -> Self {
         let (mut tokens, mut comments) = (Vec::new(), Vec::new());
         let mut end = 0;
         for token in tokenize(text, FrontmatterAllowed::Yes) {
@@ -111,32 +111,32 @@ impl<'a> Code<'a> {
         }
     }
 
-    pub fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         self.tokens.len()
     }
 
     /// The text of a token; empty where there is none.
-    pub fn word(&self, at: usize) -> &'a str {
+    pub(crate) fn word(&self, at: usize) -> &'a str {
         self.tokens.get(at).map_or("", |token| token.text)
     }
 
     /// The text of the token that many tokens before.
-    pub fn back(&self, at: usize, count: usize) -> &'a str {
+    pub(crate) fn back(&self, at: usize, count: usize) -> &'a str {
         at.checked_sub(count).map_or("", |at| self.word(at))
     }
 
     /// Where a token begins; the end of the text where there is none.
-    pub fn start(&self, at: usize) -> usize {
+    pub(crate) fn start(&self, at: usize) -> usize {
         self.tokens.get(at).map_or(self.text.len(), |it| it.start)
     }
 
-    pub fn range(&self, at: usize) -> Range<usize> {
+    pub(crate) fn range(&self, at: usize) -> Range<usize> {
         let start = self.start(at);
         start..start + self.word(at).len()
     }
 
     /// The line of a place in the text, from 1.
-    pub fn line(&self, offset: usize) -> usize {
+    pub(crate) fn line(&self, offset: usize) -> usize {
         self.text[..offset].matches('\n').count() + 1
     }
 
@@ -145,18 +145,18 @@ impl<'a> Code<'a> {
     }
 
     /// Whether this token is a word: a name or a keyword.
-    pub fn is_word(&self, at: usize) -> bool {
+    pub(crate) fn is_word(&self, at: usize) -> bool {
         self.is_of(at, TokenKind::Ident)
     }
 
     /// Whether this token is a name that a path may contain.
-    pub fn is_name(&self, at: usize) -> bool {
+    pub(crate) fn is_name(&self, at: usize) -> bool {
         let is_keyword = || KEYWORDS.contains(&self.word(at));
         self.is_word(at) && !is_keyword() || self.is_of(at, TokenKind::RawIdent)
     }
 
     /// What is between the quotes of a plain string, and where it begins.
-    pub fn string(&self, at: usize) -> Option<Segment> {
+    pub(crate) fn string(&self, at: usize) -> Option<Segment> {
         let Token {
             text, kind, start, ..
         } = self.tokens.get(at)?;
@@ -168,17 +168,17 @@ impl<'a> Code<'a> {
     }
 
     /// A token as a name of a path.
-    pub fn segment(&self, at: usize) -> Segment {
+    pub(crate) fn segment(&self, at: usize) -> Segment {
         Segment::new(self.text, self.range(at))
     }
 
     /// Whether `::` begins here.
-    pub fn is_separator(&self, at: usize) -> bool {
+    pub(crate) fn is_separator(&self, at: usize) -> bool {
         self.word(at) == ":" && self.word(at + 1) == ":" && self.is_joined(at)
     }
 
     /// Whether nothing is between a token and the next one.
-    pub fn is_joined(&self, at: usize) -> bool {
+    pub(crate) fn is_joined(&self, at: usize) -> bool {
         self.range(at).end == self.start(at + 1)
     }
 
@@ -191,12 +191,12 @@ impl<'a> Code<'a> {
     }
 
     /// The token that closes what `at` opens, or the end of the tokens.
-    pub fn closing(&self, at: usize) -> usize {
+    pub(crate) fn closing(&self, at: usize) -> usize {
         self.tokens.get(at).map_or(at, |token| token.partner)
     }
 
     /// The token after `at`, and after what it opens.
-    pub fn after(&self, at: usize) -> usize {
+    pub(crate) fn after(&self, at: usize) -> usize {
         if self.is_opening(at) {
             (self.closing(at) + 1).min(self.len())
         } else {
@@ -205,7 +205,7 @@ impl<'a> Code<'a> {
     }
 
     /// The attribute that begins with the token `at`.
-    pub fn attribute(&self, at: usize) -> Option<Attribute> {
+    pub(crate) fn attribute(&self, at: usize) -> Option<Attribute> {
         if self.word(at) != "#" {
             return None;
         }
@@ -219,7 +219,7 @@ impl<'a> Code<'a> {
     }
 
     /// The first token of the visibility before `at`.
-    pub fn visibility(&self, at: usize) -> Option<usize> {
+    pub(crate) fn visibility(&self, at: usize) -> Option<usize> {
         if self.back(at, 1) == "pub" {
             return Some(at - 1);
         }
@@ -229,7 +229,7 @@ impl<'a> Code<'a> {
     }
 
     /// The first token of what has its keyword, or its visibility, at `at`, with its attributes.
-    pub fn first(&self, at: usize) -> usize {
+    pub(crate) fn first(&self, at: usize) -> usize {
         let mut first = self.visibility(at).unwrap_or(at);
         while self.back(first, 1) == "]" {
             match self.tokens[first - 1].partner {
@@ -241,7 +241,7 @@ impl<'a> Code<'a> {
     }
 
     /// Where that begins in the text: with its doc comments.
-    pub fn begin(&self, at: usize) -> usize {
+    pub(crate) fn begin(&self, at: usize) -> usize {
         let mut start = self.start(self.first(at));
         for doc in self.comments.iter().rev() {
             let end = doc.start + doc.text.len();
@@ -254,7 +254,7 @@ impl<'a> Code<'a> {
     }
 
     /// Whether an outer doc comment is directly before a token.
-    pub fn has_doc(&self, at: usize) -> bool {
+    pub(crate) fn has_doc(&self, at: usize) -> bool {
         let first = self.comments.partition_point(|it| it.next < at);
         let following = self.comments[first..].iter();
         let mut own = following.take_while(|it| it.next == at);
@@ -290,7 +290,7 @@ fn match_brackets(tokens: &mut [Token<'_>]) {
 }
 
 /// The part `range` of `text` after the replacements in it.
-pub fn replaced(text: &str, range: Range<usize>, all: &[Replacement]) -> String {
+pub(crate) fn replaced(text: &str, range: Range<usize>, all: &[Replacement]) -> String {
     let mut result = String::new();
     let mut next = range.start;
     let is_inside = |it: &&Replacement| range.start <= it.range.start && it.range.end <= range.end;
@@ -310,4 +310,4 @@ pub fn replaced(text: &str, range: Range<usize>, all: &[Replacement]) -> String 
 }
 
 #[cfg(test)]
-pub mod tests;
+pub(crate) mod tests;

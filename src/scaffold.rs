@@ -24,22 +24,22 @@ use crate::templates::{
     Variables, all,
 };
 
-pub use api::type_files;
-pub use controller::{Imported, controller_files, imported_controller};
-pub use policy::policy_files;
-pub use webhook::{
+pub(crate) use api::type_files;
+pub(crate) use controller::{Imported, controller_files, imported_controller};
+pub(crate) use policy::policy_files;
+pub(crate) use webhook::{
     CERTIFICATES_LINE, admission_files, conversion_files, imported_converter, webhook_name,
 };
 
 /// A file of the scaffold, or a line in one.
 #[derive(Debug, Clone)]
-pub struct Part {
-    pub path: String,
-    pub what: What,
+pub(crate) struct Part {
+    pub(crate) path: String,
+    pub(crate) what: What,
 }
 
 #[derive(Debug, Clone)]
-pub enum What {
+pub(crate) enum What {
     /// A user's file, from a template.
     File(Filled),
     /// A user's file whose text depends on more than the model: the command that creates it has the text. These lines
@@ -53,7 +53,7 @@ pub enum What {
 }
 
 /// What distinguishes one part from another.
-pub type Identity<'a> = (&'a str, Option<(ScaffoldMarker, &'a str)>);
+pub(crate) type Identity<'a> = (&'a str, Option<(ScaffoldMarker, &'a str)>);
 
 impl Part {
     fn file<C: Variables>(path: impl Into<String>, template: &Template<C>, context: &C) -> Self {
@@ -90,7 +90,7 @@ impl Part {
         Self::line(path, ScaffoldMarker::Modules, declaration)
     }
 
-    pub fn identity(&self) -> Identity<'_> {
+    pub(crate) fn identity(&self) -> Identity<'_> {
         match &self.what {
             What::File(_) | What::Given(_) => (&self.path, None),
             What::Line { marker, fragment } => (&self.path, Some((*marker, fragment))),
@@ -98,7 +98,7 @@ impl Part {
     }
 
     /// The change that creates it, unless its text is given; `force` is for a file that already exists.
-    pub fn change(&self, project: &Project, force: bool) -> Option<Change> {
+    pub(crate) fn change(&self, project: &Project, force: bool) -> Option<Change> {
         let path = self.path.clone();
         match &self.what {
             What::File(_) => Some(Change::Create {
@@ -116,7 +116,7 @@ impl Part {
     }
 
     /// What of a file follows from the model: its text, or lines of a text that is given.
-    pub fn modelled(&self, project: &Project) -> Option<String> {
+    pub(crate) fn modelled(&self, project: &Project) -> Option<String> {
         match &self.what {
             What::Given(lines) => Some(lines.clone()),
             _ => self.text(project),
@@ -124,7 +124,7 @@ impl Part {
     }
 
     /// The text of a file as it is scaffolded, before any line is inserted.
-    pub fn text(&self, project: &Project) -> Option<String> {
+    pub(crate) fn text(&self, project: &Project) -> Option<String> {
         let What::File(template) = &self.what else {
             return None;
         };
@@ -138,7 +138,7 @@ impl Part {
 }
 
 /// Everything that the project's resources and its scope need, each part once.
-pub fn of(project: &Project) -> Vec<Part> {
+pub(crate) fn of(project: &Project) -> Vec<Part> {
     let resources = project.resources.iter();
     let mut parts: Vec<Part> = resources.flat_map(|it| of_resource(project, it)).collect();
     parts.push(of_scope(project));
@@ -148,7 +148,7 @@ pub fn of(project: &Project) -> Vec<Part> {
 }
 
 /// The file that binds the manager's role in the whole cluster, or the one that finds the bindings in namespaces.
-pub fn of_scope(project: &Project) -> Part {
+pub(crate) fn of_scope(project: &Project) -> Part {
     let context = ScopeContext {
         project: project.project_name.to_string(),
     };
@@ -167,7 +167,7 @@ fn of_external(project: &Project, resource: &Resource) -> [Part; 2] {
 }
 
 /// The files that belong only to a resource, or to its kind.
-pub fn files_of(project: &Project, resource: &Resource) -> Vec<Part> {
+pub(crate) fn files_of(project: &Project, resource: &Resource) -> Vec<Part> {
     let mut files = Vec::new();
     if resource.is_own() {
         files.extend(type_files(project, resource));
@@ -188,7 +188,7 @@ pub fn files_of(project: &Project, resource: &Resource) -> Vec<Part> {
 /// What kbr has rendered for the project. A release that changes a line above a marker must know the old line as
 /// well, which `kbr update` would take for the owner's otherwise. The test with the kept scaffolds fails
 /// then.
-pub fn rendered(project: &Project) -> Rendered {
+pub(crate) fn rendered(project: &Project) -> Rendered {
     let parts = of(project).into_iter();
     let lines = parts.filter_map(|part| match part.what {
         What::Line { marker, fragment } => Some((part.path, marker, fragment)),
@@ -199,7 +199,7 @@ pub fn rendered(project: &Project) -> Rendered {
 
 /// The parts of two models with the same resources in the same order, as pairs: each part, and what
 /// it becomes. Resources share parts, so one part may become several.
-pub fn pairs(before: &Project, after: &Project) -> Vec<(Part, Part)> {
+pub(crate) fn pairs(before: &Project, after: &Project) -> Vec<(Part, Part)> {
     let resources = before.resources.iter().zip(&after.resources);
     let pairs = resources.flat_map(|(old, new)| {
         of_resource(before, old)
@@ -240,7 +240,7 @@ fn key(part: &Part) -> (String, Option<(ScaffoldMarker, String)>) {
 }
 
 /// The parts of `all` that are not among `others`.
-pub fn without(all: Vec<Part>, others: &[Part]) -> Vec<Part> {
+pub(crate) fn without(all: Vec<Part>, others: &[Part]) -> Vec<Part> {
     let existing: BTreeSet<Identity<'_>> = others.iter().map(Part::identity).collect();
     let is_new = |part: &Part| !existing.contains(&part.identity());
     all.into_iter().filter(is_new).collect()
@@ -328,7 +328,7 @@ fn context(project: &Project, resource: &Resource) -> ResourceContext {
 ///
 /// The header has no year, which would be wrong every January. The form of the second line is
 /// that of the SPDX specification (annex E, "Using SPDX short identifiers in source files").
-pub fn with_license(project: &Project, text: String) -> String {
+pub(crate) fn with_license(project: &Project, text: String) -> String {
     match project.license {
         License::None => text,
         License::Apache2 => {
@@ -342,7 +342,7 @@ pub fn with_license(project: &Project, text: String) -> String {
 }
 
 /// The program that prints the project's API types: owned by kbr, and the same for the same types.
-pub fn crdgen(project: &Project) -> Change {
+pub(crate) fn crdgen(project: &Project) -> Change {
     let mut types: Vec<CrdgenType> = project
         .apis()
         .map(|api| CrdgenType {

@@ -5,7 +5,7 @@
 //! see [`crate::vendored`]. Rendering is strict, so a misspelt variable is an error, and
 //! escapes nothing: the output is Rust, TOML and YAML, not HTML. Pure.
 
-pub mod all;
+pub(crate) mod all;
 
 mod altered;
 mod contexts;
@@ -21,14 +21,14 @@ use serde::Serialize;
 
 use engine::render;
 
-pub use contexts::{
+pub(crate) use contexts::{
     AdmissionContext, ControllerContext, ConverterContext, CrdgenContext, CrdgenType, GroupContext,
     ImportedContext, ImportedConverterContext, InitContext, PolicyContext, ResourceContext,
     ScopeContext,
 };
 
 #[cfg(test)]
-pub use altered::altered;
+pub(crate) use altered::altered;
 
 static INIT: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/templates/init");
 
@@ -43,10 +43,10 @@ const _: &str = include_str!("../templates/third_party/kbr-runtime/src/lib.rs");
 const EXTENSION: &str = ".hbs";
 
 /// The project's lock file, with the placeholder's name; see [`crate::lock`].
-pub const LOCK: &str = include_str!("../templates/project.lock");
+pub(crate) const LOCK: &str = include_str!("../templates/project.lock");
 
 /// The files of a Helm chart that are the same for every project, except for its name: path in the chart and text.
-pub const CHART: [(&str, &str); 3] = [
+pub(crate) const CHART: [(&str, &str); 3] = [
     (
         ".helmignore",
         include_str!("../templates/chart/.helmignore"),
@@ -62,7 +62,7 @@ pub const CHART: [(&str, &str); 3] = [
 ];
 
 /// The files of an OLM bundle that are the same for every project, except for its name: path and text.
-pub const BUNDLE: [(&str, &str); 2] = [
+pub(crate) const BUNDLE: [(&str, &str); 2] = [
     (
         "bundle.Dockerfile",
         include_str!("../templates/bundle/bundle.Dockerfile"),
@@ -74,11 +74,11 @@ pub const BUNDLE: [(&str, &str); 2] = [
 ];
 
 /// What only the owner of a bundle knows, as it is in the beginning.
-pub const BUNDLE_BASE: &str = include_str!("../templates/bundle/clusterserviceversion.yaml");
+pub(crate) const BUNDLE_BASE: &str = include_str!("../templates/bundle/clusterserviceversion.yaml");
 
 /// A file below `templates/`, and the type of its context. [`all`] has every template.
 #[derive(Debug)]
-pub struct Template<C> {
+pub(crate) struct Template<C> {
     path: &'static str,
     source: &'static str,
     context: PhantomData<fn(&C)>,
@@ -94,12 +94,12 @@ impl<C: Variables> Template<C> {
     }
 
     /// The path below `templates/`, without the extension.
-    pub fn path(&self) -> &'static str {
+    pub(crate) fn path(&self) -> &'static str {
         self.path
     }
 
     /// The template with its context, to be rendered when its text is needed.
-    pub fn with(&self, context: &C) -> Filled {
+    pub(crate) fn with(&self, context: &C) -> Filled {
         Filled {
             path: self.path,
             source: self.source,
@@ -110,14 +110,14 @@ impl<C: Variables> Template<C> {
 
 /// A template with its context. Most are only compared by their paths, so the context is not yet what the engine reads.
 #[derive(Debug, Clone)]
-pub struct Filled {
+pub(crate) struct Filled {
     path: &'static str,
     source: &'static str,
     context: Rc<dyn Read>,
 }
 
 impl Filled {
-    pub fn render(&self) -> String {
+    pub(crate) fn render(&self) -> String {
         altered::text(
             self.path,
             render(self.path, self.source, &self.context.read()),
@@ -126,7 +126,7 @@ impl Filled {
 }
 
 /// The type of a template's context.
-pub trait Variables: Clone + Debug + Serialize + 'static {}
+pub(crate) trait Variables: Clone + Debug + Serialize + 'static {}
 
 impl<C: Clone + Debug + Serialize + 'static> Variables for C {}
 
@@ -143,7 +143,7 @@ impl<C: Debug + Serialize> Read for C {
 }
 
 /// Renders all of `init/`: path in the project and text.
-pub fn render_init(context: &InitContext) -> Vec<(String, String)> {
+pub(crate) fn render_init(context: &InitContext) -> Vec<(String, String)> {
     let context = context.read();
     let files = files_of(&INIT).into_iter();
     files
@@ -156,12 +156,12 @@ pub fn render_init(context: &InitContext) -> Vec<(String, String)> {
 }
 
 /// The folders at the top of `init/`, by their names in the project.
-pub fn init_folders() -> impl Iterator<Item = &'static str> {
+pub(crate) fn init_folders() -> impl Iterator<Item = &'static str> {
     INIT.dirs().filter_map(|folder| folder.path().to_str())
 }
 
 /// The files of the crates `kbr-runtime` and `kbr-testing`: path in the project and text.
-pub fn third_party() -> impl Iterator<Item = (String, &'static str)> {
+pub(crate) fn third_party() -> impl Iterator<Item = (String, &'static str)> {
     let files = files_of(&THIRD_PARTY).into_iter();
     files.map(|file| (format!("third_party/{}", path(file)), source(file)))
 }

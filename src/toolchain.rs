@@ -5,14 +5,14 @@
 //! cargo resolves other features and compiles dozens of crates a second time.
 
 mod bounded;
-pub mod child;
-pub mod environment;
+pub(crate) mod child;
+pub(crate) mod environment;
 mod error;
-pub mod git;
-pub mod keys;
-pub mod kubectl;
-pub mod secret_file;
-pub mod signals;
+pub(crate) mod git;
+pub(crate) mod keys;
+pub(crate) mod kubectl;
+pub(crate) mod secret_file;
+pub(crate) mod signals;
 
 use std::collections::VecDeque;
 use std::ffi::OsString;
@@ -24,7 +24,7 @@ use std::process::{Command, Stdio};
 use crate::cli::Color;
 use crate::error::IoError;
 
-pub use error::{CargoError, GitError, KubectlError};
+pub(crate) use error::{CargoError, GitError, KubectlError};
 
 /// What a program without input prints, or all that it says if it fails.
 fn output(command: &mut Command) -> io::Result<Result<String, String>> {
@@ -40,7 +40,7 @@ fn output(command: &mut Command) -> io::Result<Result<String, String>> {
 
 /// Compiles the API types of the project at `root`, with cargo's progress on standard error, and
 /// returns the output of its crdgen. With `is_locked`, the lock file must be up to date.
-pub fn crdgen(root: &Path, color: Color, is_locked: bool) -> Result<String, CargoError> {
+pub(crate) fn crdgen(root: &Path, color: Color, is_locked: bool) -> Result<String, CargoError> {
     let color = match color {
         Color::Auto => "auto",
         Color::Always => "always",
@@ -67,7 +67,7 @@ pub fn crdgen(root: &Path, color: Color, is_locked: bool) -> Result<String, Carg
 
 /// Runs cargo with `arguments` in a folder with copies of `files`, and returns the texts of the files at
 /// `results`. cargo's messages go to standard error; it uses the configuration of the project at `root`.
-pub fn cargo_edit(
+pub(crate) fn cargo_edit(
     root: &Path,
     files: &[(&str, &str)],
     arguments: &[&str],
@@ -122,7 +122,7 @@ fn rustfmt(root: &Path, text: &str) -> Option<String> {
 }
 
 /// Returns the new text of a user's file, formatted if the old text was formatted.
-pub fn formatted(root: &Path, before: &str, after: String) -> String {
+pub(crate) fn formatted(root: &Path, before: &str, after: String) -> String {
     if rustfmt(root, before).is_none_or(|formatted| formatted != before) {
         return after;
     }
@@ -133,17 +133,17 @@ pub fn formatted(root: &Path, before: &str, after: String) -> String {
 const LAST: usize = 40;
 
 /// How a run of Go ended.
-pub struct GoRun {
-    pub is_success: bool,
-    pub stdout: String,
+pub(crate) struct GoRun {
+    pub(crate) is_success: bool,
+    pub(crate) stdout: String,
     /// The last lines of standard error, without those about progress.
-    pub messages: String,
+    pub(crate) messages: String,
 }
 
 /// Runs Go in `folder` with `variables` in its environment. Calls `each` with every line of standard
 /// error as it arrives; `each` returns whether the line is about progress. `missing` says what to do if Go
 /// cannot be started. If Go outlives kbr, it ends when it writes its next line.
-pub fn go<E: From<IoError>>(
+pub(crate) fn go<E: From<IoError>>(
     folder: &Path,
     variables: &[(&str, OsString)],
     args: &[OsString],

@@ -31,11 +31,11 @@ const APART: [&str; 3] = [BUILD_OUTPUT, "PROJECT", ".cargo-checksum.json"];
 const LARGEST: u64 = 8 * 1024 * 1024;
 
 /// The prefix of the names of kbr's temporary files, and of its record of what it is about to do.
-pub const TEMPORARY: &str = ".kbr-";
+pub(crate) const TEMPORARY: &str = ".kbr-";
 
 /// What exists at a path.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Entry {
+pub(crate) enum Entry {
     File(String),
     Folder,
     /// A symbolic link, whatever its target.
@@ -46,7 +46,7 @@ pub enum Entry {
 
 impl Entry {
     /// The text of a file, or why there is none.
-    pub fn text(&self) -> Result<&str, &'static str> {
+    pub(crate) fn text(&self) -> Result<&str, &'static str> {
         match self {
             Self::File(text) => Ok(text),
             Self::Folder => Err("is a folder"),
@@ -58,13 +58,13 @@ impl Entry {
 
 /// The files of one project, by path relative to its root, with `/` between the parts.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Tree {
+pub(crate) struct Tree {
     entries: BTreeMap<String, Entry>,
 }
 
 impl Tree {
     /// Reads the project below `root`; a folder that does not exist gives an empty tree.
-    pub fn load(root: &Path) -> Result<Self, IoError> {
+    pub(crate) fn load(root: &Path) -> Result<Self, IoError> {
         let mut tree = Self::default();
         // Every command writes below the folders that `kbr init` creates, and to the bundle, the chart and the vendored crates.
         let folders: BTreeSet<&str> = templates::init_folders().collect();
@@ -86,12 +86,12 @@ impl Tree {
     }
 
     /// The folders in the root whose files are read.
-    pub fn folders() -> impl Iterator<Item = &'static str> {
+    pub(crate) fn folders() -> impl Iterator<Item = &'static str> {
         templates::init_folders()
     }
 
     /// Also reads the folders of these files, which an earlier kbr has written.
-    pub fn read_also<'a>(
+    pub(crate) fn read_also<'a>(
         &mut self,
         root: &Path,
         files: impl Iterator<Item = &'a str>,
@@ -111,7 +111,7 @@ impl Tree {
 
     /// Also reads the Rust sources in all other folders, and the manifests of their packages, if they are wanted. A folder
     /// that is a project of its own is not entered, nor one with build output or with what cargo has downloaded.
-    pub fn read_sources(
+    pub(crate) fn read_sources(
         &mut self,
         root: &Path,
         is_wanted: &dyn Fn(&str) -> bool,
@@ -175,30 +175,30 @@ impl Tree {
     }
 
     /// What exists at `path`, if anything does.
-    pub fn entry(&self, path: &str) -> Option<&Entry> {
+    pub(crate) fn entry(&self, path: &str) -> Option<&Entry> {
         self.entries.get(path)
     }
 
     /// The text of the file at `path`, if there is one.
-    pub fn text(&self, path: &str) -> Option<&str> {
+    pub(crate) fn text(&self, path: &str) -> Option<&str> {
         self.entries.get(path)?.text().ok()
     }
 
     /// The paths that exist and were not read, each with the reason.
-    pub fn unread(&self) -> impl Iterator<Item = (&str, &'static str)> {
+    pub(crate) fn unread(&self) -> impl Iterator<Item = (&str, &'static str)> {
         let entries = self.entries();
         let entries = entries.filter(|(_, entry)| **entry != Entry::Folder);
         entries.filter_map(|(path, entry)| Some((path, entry.text().err()?)))
     }
 
     /// The text files, in the order of their paths.
-    pub fn files(&self) -> impl Iterator<Item = (&str, &str)> {
+    pub(crate) fn files(&self) -> impl Iterator<Item = (&str, &str)> {
         self.entries()
             .filter_map(|(path, entry)| Some((path, entry.text().ok()?)))
     }
 
     /// Everything that exists, in the order of the paths.
-    pub fn entries(&self) -> impl Iterator<Item = (&str, &Entry)> {
+    pub(crate) fn entries(&self) -> impl Iterator<Item = (&str, &Entry)> {
         let entries = self.entries.iter();
         entries.map(|(path, entry)| (path.as_str(), entry))
     }
@@ -226,7 +226,7 @@ impl<const N: usize> From<[(&str, &str); N]> for Tree {
 
 /// The text files below `root` that are wanted, by path, without symbolic links and huge files: a project of another
 /// kind, which kbr only reads. A folder is entered only if `is_entered` says so of its path.
-pub fn read_foreign(
+pub(crate) fn read_foreign(
     root: &Path,
     is_entered: fn(&str) -> bool,
     is_wanted: fn(&str) -> bool,
@@ -250,7 +250,7 @@ pub fn read_foreign(
 
 /// Returns the nearest folder that has a file called `name`, among `folder` and its ancestors, and the
 /// file's text. If `folder` does not exist yet, the search starts at its nearest existing ancestor.
-pub fn find_above(folder: &Path, name: &str) -> Option<(PathBuf, String)> {
+pub(crate) fn find_above(folder: &Path, name: &str) -> Option<(PathBuf, String)> {
     let absolute = std::path::absolute(folder).ok()?;
     let existing = absolute
         .ancestors()
@@ -262,7 +262,7 @@ pub fn find_above(folder: &Path, name: &str) -> Option<(PathBuf, String)> {
 }
 
 /// The file's text, or `None` if it is not UTF-8.
-pub fn read_text(path: &Path) -> Result<Option<String>, IoError> {
+pub(crate) fn read_text(path: &Path) -> Result<Option<String>, IoError> {
     match fs::read_to_string(path) {
         Ok(text) => Ok(Some(text)),
         Err(error) if error.kind() == io::ErrorKind::InvalidData => Ok(None),
@@ -272,18 +272,18 @@ pub fn read_text(path: &Path) -> Result<Option<String>, IoError> {
 
 /// A file or a folder that was named on the command line, and may be outside of the project.
 #[derive(Debug)]
-pub struct Given {
+pub(crate) struct Given {
     /// As it was typed.
-    pub path: String,
-    pub is_folder: bool,
+    pub(crate) path: String,
+    pub(crate) is_folder: bool,
     /// The files with an ending of YAML or JSON below it, or the file itself, by their paths; without a text if they are not UTF-8.
-    pub files: Vec<(String, Option<String>)>,
+    pub(crate) files: Vec<(String, Option<String>)>,
 }
 
 /// Reads a file, or the files below a folder that may have Kubernetes objects. The path is relative to `root`.
 ///
 /// Hidden files and folders are not read, nor links to folders, which may lead back.
-pub fn given(root: &Path, path: &str) -> Result<Given, IoError> {
+pub(crate) fn given(root: &Path, path: &str) -> Result<Given, IoError> {
     let place = root.join(path);
     let found = fs::metadata(&place).map_err(IoError::at("read", &place))?;
     let mut given = Given {
@@ -300,7 +300,7 @@ pub fn given(root: &Path, path: &str) -> Result<Given, IoError> {
 }
 
 /// The path in the same folder whose name is most similar to that of a path that does not exist.
-pub fn near(root: &Path, path: &str) -> Option<String> {
+pub(crate) fn near(root: &Path, path: &str) -> Option<String> {
     let typed = Path::new(path);
     let (folder, name) = (typed.parent()?, typed.file_name()?.to_str()?);
     let found = children(&root.join(folder)).ok()?.into_iter();
@@ -311,7 +311,7 @@ pub fn near(root: &Path, path: &str) -> Option<String> {
 }
 
 /// Whether a file of that name may contain objects.
-pub fn is_object(name: &str) -> bool {
+pub(crate) fn is_object(name: &str) -> bool {
     let endings = [".yaml", ".yml", ".json"];
     endings.iter().any(|ending| name.ends_with(ending))
 }

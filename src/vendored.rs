@@ -24,12 +24,12 @@ const RUSTFMT: (&str, &str) = (".rustfmt.toml", "disable_all_formatting = true\n
 const TESTS: &str = "mod tests;\n";
 
 /// Every file that a project gets: path in the project and text.
-pub fn files() -> Vec<(String, String)> {
+pub(crate) fn files() -> Vec<(String, String)> {
     VENDORED.into_iter().flat_map(files_of).collect()
 }
 
 /// Those of the crate in that folder.
-pub fn files_of(folder: &str) -> Vec<(String, String)> {
+pub(crate) fn files_of(folder: &str) -> Vec<(String, String)> {
     let files = templates::third_party().filter(|(path, _)| !is_test(path));
     let inside = |(path, text): (String, _)| Some((path.strip_prefix(folder)?.to_owned(), text));
     let mut files: BTreeMap<String, String> = files
@@ -68,7 +68,7 @@ fn without_tests(text: &str) -> &str {
 }
 
 /// The paths of the project's copy in that folder as it was vendored; `None` if the project uses another copy.
-pub fn recorded(tree: &Tree, folder: &str) -> Option<Vec<String>> {
+pub(crate) fn recorded(tree: &Tree, folder: &str) -> Option<Vec<String>> {
     let checksums = tree.text(&format!("{folder}{CHECKSUMS}"))?;
     let paths = checksums.lines().filter_map(|line| line.split_once("  "));
     Some(paths.map(|(_, path)| format!("{folder}{path}")).collect())
@@ -76,7 +76,7 @@ pub fn recorded(tree: &Tree, folder: &str) -> Option<Vec<String>> {
 
 /// A file of a project's copy that is not as kbr wrote it.
 #[derive(Debug, PartialEq, Eq)]
-pub enum Difference {
+pub(crate) enum Difference {
     Added(String),
     Changed(String),
     Missing(String),
@@ -93,7 +93,7 @@ impl fmt::Display for Difference {
 }
 
 /// What somebody changed in the project's copy in that folder.
-pub fn differences(tree: &Tree, folder: &str) -> Vec<Difference> {
+pub(crate) fn differences(tree: &Tree, folder: &str) -> Vec<Difference> {
     let Some(checksums) = tree.text(&format!("{folder}{CHECKSUMS}")) else {
         // The project uses the crate from a registry, or its owner's own.
         return Vec::new();
@@ -121,7 +121,7 @@ pub fn differences(tree: &Tree, folder: &str) -> Vec<Difference> {
 }
 
 /// The warnings about such differences, one for each crate that has any.
-pub fn warnings(tree: &Tree) -> impl Iterator<Item = String> {
+pub(crate) fn warnings(tree: &Tree) -> impl Iterator<Item = String> {
     let folders = VENDORED.into_iter();
     folders.filter_map(|folder| warning(tree, folder))
 }

@@ -8,13 +8,13 @@ mod stream;
 
 use serde::Serialize;
 
-pub use problem::Problem;
-pub use stream::{YamlError, documents, read};
+pub(crate) use problem::Problem;
+pub(crate) use stream::{YamlError, documents, read};
 
 /// `value` as one YAML document that ends in a newline.
 ///
 /// Values are of kbr's own types or JSON, and YAML can represent both.
-pub fn write(value: &impl Serialize) -> String {
+pub(crate) fn write(value: &impl Serialize) -> String {
     let written = serde_saphyr::to_string(value).expect("JSON-like values can be written as YAML");
     let text = without_blanks(written);
     if text.ends_with('\n') {

@@ -6,7 +6,7 @@ use thiserror::Error;
 use crate::error::{IoError, quoted};
 
 #[derive(Debug, Error, Diagnostic)]
-pub enum ApplyError {
+pub(crate) enum ApplyError {
     #[error("`{path}` changed while kbr was at work")]
     #[diagnostic(code("apply-file-changed"))]
     #[diagnostic(help("nothing was written; run the command again"))]

@@ -4,7 +4,7 @@ use std::io;
 use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 
 /// The exit code of a process that ended before a write.
-pub const KILLED: i32 = 137;
+pub(crate) const KILLED: i32 = 137;
 
 static WRITES: AtomicUsize = AtomicUsize::new(0);
 static FAILS_AT: AtomicUsize = AtomicUsize::new(0);
@@ -12,17 +12,17 @@ static ENDS_AT: AtomicUsize = AtomicUsize::new(0);
 
 /// Makes one write of this process fail, and the process end before another. Writes are counted from 1;
 /// 0 means never.
-pub fn set(fails_at: usize, ends_at: usize) {
+pub(crate) fn set(fails_at: usize, ends_at: usize) {
     FAILS_AT.store(fails_at, SeqCst);
     ENDS_AT.store(ends_at, SeqCst);
 }
 
 /// How many writes this process has begun.
-pub fn writes() -> usize {
+pub(crate) fn writes() -> usize {
     WRITES.load(SeqCst)
 }
 
-pub fn before_write() -> io::Result<()> {
+pub(crate) fn before_write() -> io::Result<()> {
     let this = WRITES.fetch_add(1, SeqCst) + 1;
     if this == ENDS_AT.load(SeqCst) {
         // Nothing is dropped and nothing is flushed: on the disk it looks like SIGKILL.

@@ -20,23 +20,23 @@ use crate::rendered::hash;
 use crate::tree::read_text;
 
 /// Path of the record. [`crate::tree`] does not count it among the project's files.
-pub const RECORD: &str = ".kbr-plan";
+pub(crate) const RECORD: &str = ".kbr-plan";
 
 /// The command that was typed, and what is reported when it is done.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Typed {
+pub(crate) struct Typed {
     /// Its name, such as `create api`.
-    pub command: String,
+    pub(crate) command: String,
     /// The whole line, if typing it again must not repeat it.
-    pub line: Option<String>,
-    pub warnings: Vec<String>,
-    pub next: String,
+    pub(crate) line: Option<String>,
+    pub(crate) warnings: Vec<String>,
+    pub(crate) next: String,
 }
 
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Record {
+pub(super) struct Record {
     typed: Typed,
     /// Whether the old texts are being put back, after an error.
     is_undo: bool,
@@ -58,10 +58,10 @@ struct Recorded {
 }
 
 /// What a killed kbr began and this one has finished.
-pub struct Finished {
-    pub typed: Typed,
-    pub is_undo: bool,
-    pub plan: Plan,
+pub(crate) struct Finished {
+    pub(crate) typed: Typed,
+    pub(crate) is_undo: bool,
+    pub(crate) plan: Plan,
 }
 
 impl Record {
@@ -191,7 +191,7 @@ pub(super) fn remove(root: &Path) -> Result<(), IoError> {
 
 /// Finishes what a killed kbr began in the folder `root`, if there was one. Waits for a kbr that is
 /// still running.
-pub fn finish(root: &Path, may_write: bool) -> Result<Option<Finished>, ApplyError> {
+pub(crate) fn finish(root: &Path, may_write: bool) -> Result<Option<Finished>, ApplyError> {
     if fs::symlink_metadata(root.join(RECORD)).is_err() {
         return Ok(None);
     }

@@ -40,9 +40,9 @@ const NAMESPACES: [&str; 2] = [
 
 /// The Deployments of the operator.
 #[derive(Debug)]
-pub struct Manager {
+pub(super) struct Manager {
     /// The name of the Deployment with the manager.
-    pub name: String,
+    pub(crate) name: String,
     /// Its index.
     at: usize,
     all: Vec<Object>,
@@ -50,15 +50,15 @@ pub struct Manager {
 
 /// The Deployments in the form of a ClusterServiceVersion.
 #[derive(Debug)]
-pub struct Deployments {
+pub(super) struct Deployments {
     /// The image of the manager.
-    pub image: String,
-    pub all: Vec<Value>,
+    pub(crate) image: String,
+    pub(crate) all: Vec<Value>,
 }
 
 impl Manager {
     /// Takes out the Deployments.
-    pub fn take(all: &mut Vec<Object>) -> Result<Self, KustomizeError> {
+    pub(super) fn take(all: &mut Vec<Object>) -> Result<Self, KustomizeError> {
         let mut all = taken(all, |object| object.kind() == "Deployment");
         let at = manager(&mut all)?;
         let name = text_of(&all[at].value, "/metadata/name").to_owned();
@@ -66,7 +66,7 @@ impl Manager {
     }
 
     /// The ServiceAccounts of the Deployments.
-    pub fn accounts(&self) -> BTreeSet<String> {
+    pub(super) fn accounts(&self) -> BTreeSet<String> {
         let deployments = self.all.iter();
         let account = "/spec/template/spec/serviceAccountName";
         deployments
@@ -75,7 +75,7 @@ impl Manager {
     }
 
     /// The Deployments as OLM needs them; `secrets` are those of cert-manager, which do not exist there.
-    pub fn deployments(
+    pub(super) fn deployments(
         self,
         image: Option<&str>,
         has_webhooks: bool,
@@ -110,14 +110,14 @@ impl Manager {
 }
 
 /// The Secrets that cert-manager makes for these certificates.
-pub fn secrets(certificates: &[Object]) -> BTreeSet<String> {
+pub(super) fn secrets(certificates: &[Object]) -> BTreeSet<String> {
     let certificates = certificates.iter();
     let secrets = certificates.filter_map(|it| it.value["spec"]["secretName"].as_str());
     secrets.map(str::to_owned).collect()
 }
 
 /// Lets ServiceMonitors do without Secrets of cert-manager; returns whether one has needed it.
-pub fn measure(all: &mut [Object], secrets: &BTreeSet<String>) -> bool {
+pub(super) fn measure(all: &mut [Object], secrets: &BTreeSet<String>) -> bool {
     let mut has_changed = false;
     let monitors = all.iter_mut().filter(|it| it.kind() == "ServiceMonitor");
     for endpoint in monitors.flat_map(|it| items(&mut it.value["spec"], "endpoints")) {

@@ -9,7 +9,7 @@ use crate::names::NameError;
 use crate::yaml::YamlError;
 
 #[derive(Debug, Error, Diagnostic)]
-pub enum BundleError {
+pub(crate) enum BundleError {
     #[error(transparent)]
     #[diagnostic(transparent)]
     Kustomize(#[from] KustomizeError),

@@ -11,7 +11,7 @@ const WIDGET: &str = "urn:alm:descriptor:com.tectonic.ui:";
 const CONDITIONS: &str = "urn:alm:descriptor:io.kubernetes.conditions";
 
 /// Each served version of each CRD, in the form of a ClusterServiceVersion.
-pub fn all(crds: &[Value]) -> Vec<Value> {
+pub(super) fn all(crds: &[Value]) -> Vec<Value> {
     let versions = crds.iter().flat_map(|crd| {
         let versions = list_of(crd, "/spec/versions").iter();
         let served = versions.filter(|version| is_true(version, "served"));

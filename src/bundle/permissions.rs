@@ -14,15 +14,15 @@ type Rules = BTreeMap<String, Vec<Value>>;
 
 /// Permissions in the form of a ClusterServiceVersion.
 #[derive(Debug)]
-pub struct Permissions {
+pub(super) struct Permissions {
     /// In the whole cluster.
-    pub cluster: Vec<Value>,
+    pub(crate) cluster: Vec<Value>,
     /// In the operator's namespace, and in those that it watches.
-    pub namespaced: Vec<Value>,
+    pub(crate) namespaced: Vec<Value>,
 }
 
 /// Takes out the roles that are bound to one of the ServiceAccounts, and their bindings.
-pub fn take(
+pub(super) fn take(
     all: &mut Vec<Object>,
     accounts: &BTreeSet<String>,
 ) -> Result<Permissions, BundleError> {

@@ -23,14 +23,14 @@ const HEADER: &str = "# Made by `kbr bundle` from the project and `config/manife
 
 /// What the bundle that exists says about itself.
 #[derive(Debug, Default)]
-pub struct Existing {
-    pub version: Option<BundleVersion>,
+pub(super) struct Existing {
+    pub(crate) version: Option<BundleVersion>,
     /// The image of the manager.
-    pub image: Option<String>,
+    pub(crate) image: Option<String>,
 }
 
 impl Existing {
-    pub fn read(project: &Project, tree: &Tree) -> Result<Self, BundleError> {
+    pub(super) fn read(project: &Project, tree: &Tree) -> Result<Self, BundleError> {
         let own = layout::cluster_service_version(project.project_name.as_str());
         let own = |(path, _): &(&str, &str)| *path == own;
         // If the project was renamed since, the bundle still has the old name.
@@ -58,7 +58,7 @@ impl Existing {
 }
 
 /// The version of the operator.
-pub fn of_manifest(tree: &Tree) -> Result<BundleVersion, BundleError> {
+pub(super) fn of_manifest(tree: &Tree) -> Result<BundleVersion, BundleError> {
     let manifest = tree.entry(layout::MANIFEST);
     let manifest = manifest.map(|it| Manifest::read(layout::MANIFEST, it.text()));
     let version = manifest
@@ -73,7 +73,7 @@ pub fn of_manifest(tree: &Tree) -> Result<BundleVersion, BundleError> {
 }
 
 /// The text of [`layout::BUNDLE_BASE`] in the beginning.
-pub fn base(project: &str) -> String {
+pub(super) fn base(project: &str) -> String {
     let words = project.split('-').filter(|word| !word.is_empty());
     let words = words.map(|word| {
         let (first, rest) = word.split_at(1);
@@ -85,7 +85,7 @@ pub fn base(project: &str) -> String {
 }
 
 /// The document of a file.
-pub fn read(text: &str, path: &str) -> Result<Value, BundleError> {
+pub(super) fn read(text: &str, path: &str) -> Result<Value, BundleError> {
     let unreadable = |reason: &str| BundleError::Unreadable {
         path: path.to_owned(),
         reason: reason.to_owned(),
@@ -115,18 +115,18 @@ pub fn read(text: &str, path: &str) -> Result<Value, BundleError> {
 
 /// What the project says.
 #[derive(Debug)]
-pub struct Parts {
-    pub examples: Vec<Value>,
-    pub installs: Deployments,
-    pub modes: Vec<Value>,
-    pub owned: Vec<Value>,
-    pub permissions: Permissions,
-    pub version: BundleVersion,
-    pub webhooks: Vec<Value>,
+pub(super) struct Parts {
+    pub(crate) examples: Vec<Value>,
+    pub(crate) installs: Deployments,
+    pub(crate) modes: Vec<Value>,
+    pub(crate) owned: Vec<Value>,
+    pub(crate) permissions: Permissions,
+    pub(crate) version: BundleVersion,
+    pub(crate) webhooks: Vec<Value>,
 }
 
 /// The text of the ClusterServiceVersion: that of its owner, with what the project says.
-pub fn write(mut base: Value, parts: Parts, project: &str) -> String {
+pub(super) fn write(mut base: Value, parts: Parts, project: &str) -> String {
     let metadata = map(&mut base, "metadata");
     metadata.insert(
         "name".to_owned(),

@@ -10,7 +10,7 @@ use super::*;
 const DEFAULT: &str = "config/default/kustomization.yaml";
 
 /// Another Deployment, whose container has the name of the operator's.
-pub const OTHER: &str = "\
+pub(crate) const OTHER: &str = "\
 apiVersion: apps/v1
 kind: Deployment
 metadata:

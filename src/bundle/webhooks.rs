@@ -36,7 +36,7 @@ struct Ports {
 
 /// Takes out the webhook configurations and the Service; returns the webhooks in the form of a ClusterServiceVersion,
 /// among them those of CRDs with a conversion.
-pub fn take(
+pub(super) fn take(
     all: &mut Vec<Object>,
     manager: &Manager,
     project: &str,
@@ -168,7 +168,10 @@ fn admission(
 ///
 /// One that watches the cluster has no use for a list of namespaces, and one that watches namespaces needs such a list,
 /// which is empty for all of them. With a conversion, OLM allows only the whole cluster, because a CRD has no namespace.
-pub fn install_modes(project: &Project, webhooks: &[Value]) -> Result<Vec<Value>, BundleError> {
+pub(super) fn install_modes(
+    project: &Project,
+    webhooks: &[Value],
+) -> Result<Vec<Value>, BundleError> {
     let is_namespaced = project.namespaced;
     if is_namespaced && webhooks.iter().any(|it| it["type"] == CONVERSION) {
         return Err(BundleError::Conversion);

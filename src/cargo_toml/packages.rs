@@ -12,13 +12,13 @@ fn packages(project: &str) -> [String; 2] {
 }
 
 /// Whether a manifest depends on the packages of a project.
-pub fn uses(manifest: &str, project: &str) -> bool {
+pub(crate) fn uses(manifest: &str, project: &str) -> bool {
     dependencies(manifest, &packages(project), &packages(project)).is_some_and(|it| !it.is_empty())
 }
 
 /// A manifest that depends on the packages of a project by a path, or as its workspace does, with the project's new name;
 /// `None` if it does not. What has such a name in a registry is another package.
-pub fn renamed(manifest: &str, old: &str, new: &str) -> Option<String> {
+pub(crate) fn renamed(manifest: &str, old: &str, new: &str) -> Option<String> {
     let mut found = dependencies(manifest, &packages(old), &packages(new))?;
     found.sort_by_key(|(range, _)| range.start);
     let mut renamed = manifest.to_owned();
@@ -66,7 +66,7 @@ fn dependencies(
 impl Manifest {
     /// The paths of the dependencies that are in folders; those that are inherited are in the manifest `root`, whose
     /// folder their paths begin at. Each with whether it is inherited.
-    pub fn paths(&self, root: &Self) -> Vec<(String, bool)> {
+    pub(crate) fn paths(&self, root: &Self) -> Vec<(String, bool)> {
         let path = |item: &Item| Some(item.get("path")?.as_str()?.to_owned());
         let targets = self.0.get("target").and_then(Item::as_table_like);
         let targets = targets.into_iter().flat_map(|targets| targets.iter());
@@ -83,7 +83,7 @@ impl Manifest {
     }
 
     /// The files of its library and its programs that are not where cargo looks for them.
-    pub fn roots(&self) -> Vec<String> {
+    pub(crate) fn roots(&self) -> Vec<String> {
         let programs = self.0.get("bin").and_then(Item::as_array_of_tables);
         let programs = programs.into_iter().flatten();
         let library = self.0.get("lib").and_then(|it| it.get("path"));

@@ -15,7 +15,11 @@ use crate::yaml::{self, YamlError};
 /// Version of the chart if `Cargo.toml` has none.
 const FIRST: &str = "0.1.0";
 
-pub fn chart(project: &Project, tree: &Tree, settings: &Settings) -> Result<String, ChartError> {
+pub(super) fn chart(
+    project: &Project,
+    tree: &Tree,
+    settings: &Settings,
+) -> Result<String, ChartError> {
     let name = project.project_name.as_str();
     let manifest = tree.entry(layout::MANIFEST);
     let manifest = manifest.map(|it| Manifest::read(layout::MANIFEST, it.text()));

@@ -18,14 +18,14 @@ const MANAGED_BY_LABEL: &str = "app.kubernetes.io/managed-by";
 
 /// The templates of all objects.
 #[derive(Debug, Default)]
-pub struct Converted {
+pub(super) struct Converted {
     /// Text by path in the chart.
-    pub files: BTreeMap<String, String>,
+    pub(crate) files: BTreeMap<String, String>,
     /// The values that decide whether there are objects.
-    pub used: BTreeSet<&'static str>,
+    pub(crate) used: BTreeSet<&'static str>,
 }
 
-pub fn templates(objects: Vec<Object>, project: &str) -> Converted {
+pub(super) fn templates(objects: Vec<Object>, project: &str) -> Converted {
     let mut converted = Converted::default();
     for object in objects {
         let path = path(&object.file);

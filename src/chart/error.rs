@@ -8,7 +8,7 @@ use crate::kustomize::KustomizeError;
 use crate::yaml::YamlError;
 
 #[derive(Debug, Error, Diagnostic)]
-pub enum ChartError {
+pub(crate) enum ChartError {
     #[error(transparent)]
     #[diagnostic(transparent)]
     Kustomize(#[from] KustomizeError),

@@ -13,11 +13,11 @@ use crate::names::{objects, split_image};
 
 /// What `config/` has where values change it.
 #[derive(Debug, Default)]
-pub struct Settings {
-    pub repository: String,
-    pub tag: String,
+pub(super) struct Settings {
+    pub(crate) repository: String,
+    pub(crate) tag: String,
     /// The defaults of values, by their keys. A value that is not there is empty in `config/`.
-    pub defaults: BTreeMap<&'static str, Value>,
+    pub(crate) defaults: BTreeMap<&'static str, Value>,
 }
 
 /// The fields of the pod that have values of the same names.
@@ -40,7 +40,7 @@ const PORTS: [(&str, &str); 3] = [
 ];
 
 /// Makes what values change in the objects read them, and returns what was there.
-pub fn convert(objects: &mut [Object], project: &str) -> Result<Settings, KustomizeError> {
+pub(super) fn convert(objects: &mut [Object], project: &str) -> Result<Settings, KustomizeError> {
     let mut settings = Settings {
         defaults: of_kubernetes(),
         ..Settings::default()

@@ -18,37 +18,37 @@ const INLINE: char = '\u{e005}';
 const WHEN: char = '\u{e006}';
 
 /// The name of the chart, as in the label of its objects.
-pub const CHART_NAME: &str = "\u{e007}";
+pub(super) const CHART_NAME: &str = "\u{e007}";
 
 /// Begins and ends the key of a value of the chart, in a text.
 const VALUE: [char; 2] = ['\u{e008}', '\u{e009}'];
 
 /// In lines of a template: the number of spaces in front of them.
-pub const INDENT: &str = "INDENT";
+pub(super) const INDENT: &str = "INDENT";
 
 /// A value with exactly that text.
-pub fn inline(text: &str) -> Value {
+pub(super) fn inline(text: &str) -> Value {
     format!("{INLINE}{text}").into()
 }
 
 /// The value of the chart with that key, as a part of a text.
-pub fn value(key: &str) -> String {
+pub(super) fn value(key: &str) -> String {
     let [begin, end] = VALUE;
     format!("{begin}{key}{end}")
 }
 
 /// Lines of a template: an item of a list, or a key of a map whose value is null.
-pub fn lines(text: &str) -> String {
+pub(super) fn lines(text: &str) -> String {
     format!("{LINES}{text}")
 }
 
 /// The items of a list, or the entries of a map, that are there only under a condition.
-pub fn when(condition: &str, content: &Value) -> String {
+pub(super) fn when(condition: &str, content: &Value) -> String {
     format!("{WHEN}{condition}{WHEN}{content}")
 }
 
 /// The text of a template with that value; `project` is the prefix of the chart's named templates.
-pub fn template(value: &Value, project: &str) -> String {
+pub(super) fn template(value: &Value, project: &str) -> String {
     let mut writer = Writer {
         project,
         blocks: Vec::new(),

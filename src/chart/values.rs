@@ -8,16 +8,16 @@ use super::manager::Settings;
 use crate::layout;
 use crate::yaml;
 
-pub const ACCOUNT: &str = "serviceAccount.enabled";
-pub const CRDS: &str = "crds.enabled";
-pub const KEEP_CRDS: &str = "crds.keep";
-pub const METRICS: &str = "metrics.enabled";
-pub const NETWORK_POLICY: &str = "networkPolicy.enabled";
-pub const PROMETHEUS: &str = "prometheus.enabled";
-pub const ALERTS: &str = "prometheus.alerts";
-pub const GRAFANA: &str = "grafana.enabled";
-pub const CERT_MANAGER: &str = "certManager.enabled";
-pub const CA_BUNDLE: &str = "webhook.caBundle";
+pub(super) const ACCOUNT: &str = "serviceAccount.enabled";
+pub(super) const CRDS: &str = "crds.enabled";
+pub(super) const KEEP_CRDS: &str = "crds.keep";
+pub(super) const METRICS: &str = "metrics.enabled";
+pub(super) const NETWORK_POLICY: &str = "networkPolicy.enabled";
+pub(super) const PROMETHEUS: &str = "prometheus.enabled";
+pub(super) const ALERTS: &str = "prometheus.alerts";
+pub(super) const GRAFANA: &str = "grafana.enabled";
+pub(super) const CERT_MANAGER: &str = "certManager.enabled";
+pub(super) const CA_BUNDLE: &str = "webhook.caBundle";
 
 /// The values that decide whether there are objects.
 const SWITCHES: [&str; 8] = [
@@ -33,7 +33,7 @@ const SWITCHES: [&str; 8] = [
 
 /// One value.
 #[derive(Debug)]
-pub struct Setting {
+pub(super) struct Setting {
     /// Its key, or two keys with a dot between them.
     key: &'static str,
     /// What it does: lines of a comment.
@@ -239,7 +239,7 @@ const TABLE: [(&str, &str, &str); 39] = [
 /// The values of a chart whose templates use the switches `used`.
 ///
 /// `enabled` are the folders that `config/default` contains although they are optional.
-pub fn all(
+pub(super) fn all(
     settings: &Settings,
     used: &BTreeSet<&'static str>,
     enabled: &BTreeSet<&'static str>,
@@ -291,7 +291,7 @@ fn keys(setting: &Setting) -> (Option<&'static str>, &'static str) {
 }
 
 /// `values.yaml`.
-pub fn text(settings: &[Setting]) -> String {
+pub(super) fn text(settings: &[Setting]) -> String {
     let mut text = String::new();
     let mut previous = None;
     for setting in settings {
@@ -317,7 +317,7 @@ pub fn text(settings: &[Setting]) -> String {
 }
 
 /// `values.schema.json`: no value of another type, and no other value.
-pub fn schema(settings: &[Setting]) -> String {
+pub(super) fn schema(settings: &[Setting]) -> String {
     let object = |properties: Map<String, Value>| {
         json!({
             "type": "object",

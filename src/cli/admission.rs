@@ -8,21 +8,21 @@ use super::{ExternalArgs, TypeArgs};
 
 #[derive(Debug, Clone, Args)]
 #[command(mut_arg("version", |it| it.help("API version; the hub of a conversion")))]
-pub struct WebhookArgs {
+pub(crate) struct WebhookArgs {
     #[command(flatten)]
-    pub typed: TypeArgs,
+    pub(crate) typed: TypeArgs,
 
     /// Set defaults in objects
     #[arg(long)]
-    pub defaulting: bool,
+    pub(crate) defaulting: bool,
 
     /// Refuse objects that are invalid in ways that no schema can express
     #[arg(long)]
-    pub programmatic_validation: bool,
+    pub(crate) programmatic_validation: bool,
 
     /// Convert objects between the hub and its spokes
     #[arg(long)]
-    pub conversion: bool,
+    pub(crate) conversion: bool,
 
     /// Version to convert to the hub and back; may be repeated, or separated by commas
     #[arg(
@@ -31,41 +31,41 @@ pub struct WebhookArgs {
         value_delimiter = ',',
         requires = "conversion"
     )]
-    pub spoke: Vec<Version>,
+    pub(crate) spoke: Vec<Version>,
 
     /// URL path of the defaulting webhook [default: /mutate-GROUP-VERSION-KIND]
     #[arg(long, value_name = "PATH", requires = "defaulting")]
-    pub defaulting_path: Option<WebhookPath>,
+    pub(crate) defaulting_path: Option<WebhookPath>,
 
     /// URL path of the validating webhook [default: /validate-GROUP-VERSION-KIND]
     #[arg(long, value_name = "PATH", requires = "programmatic_validation")]
-    pub validation_path: Option<WebhookPath>,
+    pub(crate) validation_path: Option<WebhookPath>,
 
     #[command(flatten)]
-    pub external: ExternalArgs,
+    pub(crate) external: ExternalArgs,
 
     /// Overwrite the files of an existing webhook
     #[arg(long)]
-    pub force: bool,
+    pub(crate) force: bool,
 }
 
 #[derive(Debug, Clone, Args)]
-pub struct PolicyArgs {
+pub(crate) struct PolicyArgs {
     #[command(flatten)]
-    pub typed: TypeArgs,
+    pub(crate) typed: TypeArgs,
 
     /// Refuse requests: a ValidatingAdmissionPolicy
     #[arg(long)]
-    pub validating: bool,
+    pub(crate) validating: bool,
 
     /// Change objects: a MutatingAdmissionPolicy, for Kubernetes 1.36 and newer
     #[arg(long)]
-    pub mutating: bool,
+    pub(crate) mutating: bool,
 
     #[command(flatten)]
-    pub external: ExternalArgs,
+    pub(crate) external: ExternalArgs,
 
     /// Overwrite the files of an existing policy
     #[arg(long)]
-    pub force: bool,
+    pub(crate) force: bool,
 }

@@ -7,7 +7,7 @@ use crate::names::{ControllerName, Version};
 use super::TypeArgs;
 
 #[derive(Debug, Subcommand)]
-pub enum Delete {
+pub(crate) enum Delete {
     /// Delete a version of an API type, with its controllers
     Api(DeleteApiArgs),
     /// Delete webhooks of an API type: defaulting, validation, conversion
@@ -20,37 +20,37 @@ pub enum Delete {
 
 /// The type, and whether edited files are deleted too.
 #[derive(Debug, Args)]
-pub struct DeleteArgs {
+pub(crate) struct DeleteArgs {
     #[command(flatten)]
-    pub typed: TypeArgs,
+    pub(crate) typed: TypeArgs,
 
     /// Also delete files that were edited
     #[arg(long)]
-    pub force: bool,
+    pub(crate) force: bool,
 }
 
 #[derive(Debug, Args)]
-pub struct DeleteApiArgs {
+pub(crate) struct DeleteApiArgs {
     #[command(flatten)]
-    pub of: DeleteArgs,
+    pub(crate) of: DeleteArgs,
 }
 
 #[derive(Debug, Args)]
-pub struct DeleteWebhookArgs {
+pub(crate) struct DeleteWebhookArgs {
     #[command(flatten)]
-    pub of: DeleteArgs,
+    pub(crate) of: DeleteArgs,
 
     /// Delete the defaulting webhook
     #[arg(long)]
-    pub defaulting: bool,
+    pub(crate) defaulting: bool,
 
     /// Delete the validating webhook
     #[arg(long)]
-    pub programmatic_validation: bool,
+    pub(crate) programmatic_validation: bool,
 
     /// Delete the conversion, or only that of some spokes
     #[arg(long)]
-    pub conversion: bool,
+    pub(crate) conversion: bool,
 
     /// Version that is no longer converted; may be repeated, or separated by commas [default: all]
     #[arg(
@@ -59,29 +59,29 @@ pub struct DeleteWebhookArgs {
         value_delimiter = ',',
         requires = "conversion"
     )]
-    pub spoke: Vec<Version>,
+    pub(crate) spoke: Vec<Version>,
 }
 
 #[derive(Debug, Args)]
-pub struct DeletePolicyArgs {
+pub(crate) struct DeletePolicyArgs {
     #[command(flatten)]
-    pub of: DeleteArgs,
+    pub(crate) of: DeleteArgs,
 
     /// Delete the policy that refuses requests
     #[arg(long)]
-    pub validating: bool,
+    pub(crate) validating: bool,
 
     /// Delete the policy that changes objects
     #[arg(long)]
-    pub mutating: bool,
+    pub(crate) mutating: bool,
 }
 
 #[derive(Debug, Args)]
-pub struct DeleteControllerArgs {
+pub(crate) struct DeleteControllerArgs {
     #[command(flatten)]
-    pub of: DeleteArgs,
+    pub(crate) of: DeleteArgs,
 
     /// Name of the controller [default: the one that is named after the kind]
     #[arg(long, value_name = "NAME")]
-    pub controller_name: Option<ControllerName>,
+    pub(crate) controller_name: Option<ControllerName>,
 }

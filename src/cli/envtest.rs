@@ -5,7 +5,7 @@ use clap::{Args, Subcommand};
 use crate::envtest::Selector;
 
 #[derive(Debug, Subcommand)]
-pub enum Envtest {
+pub(crate) enum Envtest {
     /// Install a version of Kubernetes, unless it is already installed
     Use(EnvtestUseArgs),
     /// Print the folder of an installed version, for KUBEBUILDER_ASSETS
@@ -25,20 +25,20 @@ pub enum Envtest {
 }
 
 #[derive(Debug, Args)]
-pub struct EnvtestUseArgs {
+pub(crate) struct EnvtestUseArgs {
     /// A minor such as 1.37, for its newest patch, or a version such as 1.37.2
     #[arg(value_name = "VERSION", default_value_t)]
-    pub version: Selector,
+    pub(crate) version: Selector,
 
     /// Build with Go instead of downloading
     #[arg(long)]
-    pub from_source: bool,
+    pub(crate) from_source: bool,
 
     /// Install kube-controller-manager too, always built with Go
     #[arg(long)]
-    pub with_controller_manager: bool,
+    pub(crate) with_controller_manager: bool,
 
     /// Index of the archives, such as a mirror's [default: that of setup-envtest]
     #[arg(long, value_name = "URL")]
-    pub index: Option<String>,
+    pub(crate) index: Option<String>,
 }

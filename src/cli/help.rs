@@ -21,10 +21,10 @@ const GROUPS: [(&str, &[&str]); 4] = [
 const ABOUT_KBR: [&str; 4] = ["help", "man", "completion", "version"];
 
 /// What `kbr help topics` prints: the topics of the guide.
-pub const TOPICS: &str = "topics";
+pub(super) const TOPICS: &str = "topics";
 
 /// The commands in groups, and how to learn more.
-pub fn overview(kbr: &clap::Command) -> String {
+pub(super) fn overview(kbr: &clap::Command) -> String {
     let styles = kbr.get_styles();
     let (header, literal) = (styles.get_header(), styles.get_literal());
     let about = |name: &str| {
@@ -60,7 +60,7 @@ pub fn overview(kbr: &clap::Command) -> String {
 /// What to print instead of a chapter of the guide, unless `words` is a topic.
 ///
 /// clap treats the help of a command as an error, which is printed to stdout and ends with code 0.
-pub fn instead(words: &[String]) -> Option<clap::Error> {
+pub(super) fn instead(words: &[String]) -> Option<clap::Error> {
     let is_list = matches!(words, [word] if word == TOPICS);
     if is_list || Chapter::named(words).is_some() {
         return None;
@@ -94,7 +94,7 @@ pub fn instead(words: &[String]) -> Option<clap::Error> {
 }
 
 /// The error for `kbr man` of a command that does not exist.
-pub fn unknown_command(kbr: &clap::Command, words: &[String]) -> clap::Error {
+pub(super) fn unknown_command(kbr: &clap::Command, words: &[String]) -> clap::Error {
     let parent = hints::last_command(kbr, words.iter().map(String::as_str));
     let mut known = kbr;
     let is_unknown = |word: &&String| match known.find_subcommand(word) {

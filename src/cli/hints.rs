@@ -58,7 +58,7 @@ const COMMANDS: [(&str, &str); 24] = [
 const SIMILAR: f64 = 0.85;
 
 /// What to type in place of a command that does not exist: for a word of another tool, or for one that was misspelt.
-pub fn command(parent: &clap::Command, word: &str) -> Option<String> {
+pub(super) fn command(parent: &clap::Command, word: &str) -> Option<String> {
     let name = parent.get_name();
     let is_kbr = name == "kbr";
     let typed = word.to_ascii_lowercase();
@@ -92,7 +92,7 @@ pub fn command(parent: &clap::Command, word: &str) -> Option<String> {
 }
 
 /// The names that are similar to a word, the most similar first.
-pub fn most_similar<'a>(
+pub(super) fn most_similar<'a>(
     word: &str,
     names: impl Iterator<Item = &'a str>,
     count: usize,
@@ -104,7 +104,7 @@ pub fn most_similar<'a>(
 }
 
 /// Replaces clap's own suggestion in the usage error with our hint, if there is one.
-pub fn with_hint(mut error: Error, kbr: &clap::Command, args: &[OsString]) -> Error {
+pub(super) fn with_hint(mut error: Error, kbr: &clap::Command, args: &[OsString]) -> Error {
     let hint = match error.kind() {
         ErrorKind::UnknownArgument => flag(&error),
         ErrorKind::InvalidSubcommand => {
@@ -164,7 +164,7 @@ fn flag(error: &Error) -> Option<String> {
 }
 
 /// The last command that the words name, without those after it and without options and their values.
-pub fn last_command<'a>(
+pub(super) fn last_command<'a>(
     kbr: &'a clap::Command,
     words: impl Iterator<Item = &'a str>,
 ) -> &'a clap::Command {

@@ -9,10 +9,10 @@ use crate::names::{CommandWord, ImageRef};
 
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Options for a type that runs an image")]
-pub struct ImageArgs {
+pub(crate) struct ImageArgs {
     /// Image that objects of the kind run: the type and the controller keep a Deployment of it
     #[arg(long, value_name = "IMAGE")]
-    pub image: Option<ImageRef>,
+    pub(crate) image: Option<ImageRef>,
 
     /// TCP port on which it serves, for a Service [default: no Service]
     #[arg(
@@ -22,7 +22,7 @@ pub struct ImageArgs {
         value_parser = port,
         allow_negative_numbers = true
     )]
-    pub image_port: Option<NonZeroU16>,
+    pub(crate) image_port: Option<NonZeroU16>,
 
     /// Command of the container, its words separated by commas [default: the image's own]
     #[arg(
@@ -32,7 +32,7 @@ pub struct ImageArgs {
         value_delimiter = ',',
         allow_hyphen_values = true
     )]
-    pub image_command: Vec<CommandWord>,
+    pub(crate) image_command: Vec<CommandWord>,
 
     /// Numeric user that the container runs as, other than root [default: the image's own]
     #[arg(
@@ -42,7 +42,7 @@ pub struct ImageArgs {
         value_parser = run_as_user,
         allow_negative_numbers = true
     )]
-    pub run_as_user: Option<u32>,
+    pub(crate) run_as_user: Option<u32>,
 }
 
 fn port(text: &str) -> Result<NonZeroU16, &'static str> {

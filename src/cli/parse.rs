@@ -21,15 +21,15 @@ const OF_PLANS: [&str; 4] = ["dry_run", "diff", "verbose", "output"];
 
 /// The names in PROJECT, which need not follow the conventions for new ones.
 #[derive(Debug, Default, Clone)]
-pub struct Known {
-    pub kinds: Vec<String>,
-    pub versions: Vec<String>,
+pub(crate) struct Known {
+    pub(crate) kinds: Vec<String>,
+    pub(crate) versions: Vec<String>,
 }
 
 impl Cli {
     /// Parses the command line, whose first argument is the program name; fails with clap's usage error, in which a word
     /// that is no kind is corrected to one that is known.
-    pub fn of(args: &[OsString], known: &Known) -> Result<Self, clap::Error> {
+    pub(crate) fn of(args: &[OsString], known: &Known) -> Result<Self, clap::Error> {
         let mut known = known.clone();
         let texts = args.iter().filter_map(|arg| arg.to_str());
         if texts.clone().any(|text| text.starts_with("--external-api")) {
@@ -62,7 +62,7 @@ impl Cli {
     }
 
     /// clap's description of kbr: a help that fits a terminal, and in that of each command only options that it accepts.
-    pub fn kbr() -> clap::Command {
+    pub(crate) fn kbr() -> clap::Command {
         let kbr = Self::command();
         let others = kbr.get_subcommands().map(clap::Command::get_name);
         let others: Vec<String> = others
@@ -87,7 +87,7 @@ impl Cli {
     }
 
     /// clap's description of a command, such as `create api`, or of kbr itself if `words` is empty.
-    pub fn command_of(words: &[String]) -> Option<clap::Command> {
+    pub(crate) fn command_of(words: &[String]) -> Option<clap::Command> {
         let mut kbr = Self::kbr();
         kbr.build();
         words
@@ -121,12 +121,12 @@ impl Cli {
     }
 
     /// Whether the command works on a project's files.
-    pub fn plans(&self) -> bool {
+    pub(crate) fn plans(&self) -> bool {
         let first = self.name.split(' ').next();
         first.is_some_and(|first| PLANNING.contains(&first))
     }
 
-    pub fn mode(&self) -> Mode {
+    pub(crate) fn mode(&self) -> Mode {
         match &self.command {
             Command::Manifests(ManifestsArgs { check: true, .. })
             | Command::Docs(DocsArgs { check: true })
@@ -169,7 +169,7 @@ fn with_names(command: clap::Command, of: &str, known: &Known) -> clap::Command 
 }
 
 /// The folder that a command line names with `-C`, which may have been refused.
-pub fn directory(args: &[OsString]) -> PathBuf {
+pub(crate) fn directory(args: &[OsString]) -> PathBuf {
     let mut words = args.iter().skip(1);
     let named = words.find_map(|word| {
         let rest = word.to_str()?.strip_prefix("-C")?;

@@ -8,7 +8,7 @@ use super::OptionalGroup;
 use super::target::parse_group;
 
 #[derive(Debug, Subcommand)]
-pub enum Rename {
+pub(crate) enum Rename {
     /// Rename a kind in all of its versions, with its controllers and webhooks
     Kind(RenameKindArgs),
     /// Rename a version of a kind, or of all kinds of a group that have it
@@ -18,50 +18,50 @@ pub enum Rename {
 }
 
 #[derive(Debug, Args)]
-pub struct RenameKindArgs {
+pub(crate) struct RenameKindArgs {
     /// Current name of the kind
     #[arg(long, value_name = "KIND")]
-    pub kind: Kind,
+    pub(crate) kind: Kind,
 
     /// New name of the kind, such as CronJob
     #[arg(long, value_name = "KIND")]
-    pub to: Kind,
+    pub(crate) to: Kind,
 
     /// API group, without the domain [default: the domain itself]
     #[arg(long, value_name = "GROUP", value_parser = parse_group)]
-    pub group: Option<OptionalGroup>,
+    pub(crate) group: Option<OptionalGroup>,
 
     /// New resource name in the plural [default: the plural of the new kind]
     #[arg(long, value_name = "PLURAL")]
-    pub plural: Option<Plural>,
+    pub(crate) plural: Option<Plural>,
 }
 
 #[derive(Debug, Args)]
-pub struct RenameVersionArgs {
+pub(crate) struct RenameVersionArgs {
     /// Current name of the version
     #[arg(long, value_name = "VERSION")]
-    pub version: Version,
+    pub(crate) version: Version,
 
     /// New name of the version, such as v1
     #[arg(long, value_name = "VERSION")]
-    pub to: Version,
+    pub(crate) to: Version,
 
     /// API group, without the domain [default: the domain itself]
     #[arg(long, value_name = "GROUP", value_parser = parse_group)]
-    pub group: Option<OptionalGroup>,
+    pub(crate) group: Option<OptionalGroup>,
 
     /// Kind that has the version [default: all kinds of the group that have it]
     #[arg(long, value_name = "KIND")]
-    pub kind: Option<Kind>,
+    pub(crate) kind: Option<Kind>,
 }
 
 #[derive(Debug, Args)]
-pub struct RenameGroupArgs {
+pub(crate) struct RenameGroupArgs {
     /// Current name of the API group, without the domain [default: the domain itself]
     #[arg(long, value_name = "GROUP", value_parser = parse_group)]
-    pub group: Option<OptionalGroup>,
+    pub(crate) group: Option<OptionalGroup>,
 
     /// New name of the API group, without the domain; '' for the domain itself
     #[arg(long, value_name = "GROUP", value_parser = parse_group)]
-    pub to: OptionalGroup,
+    pub(crate) to: OptionalGroup,
 }

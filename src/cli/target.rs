@@ -7,23 +7,23 @@ use crate::project::Resource;
 
 /// The type that a command is for.
 #[derive(Debug, Clone, Args)]
-pub struct TypeArgs {
+pub(crate) struct TypeArgs {
     /// Kind of the type in upper camel case, such as CronJob
     #[arg(long, value_name = "KIND")]
-    pub kind: Kind,
+    pub(crate) kind: Kind,
 
     /// API group, without the domain, or a group of Kubernetes, such as apps [default: the domain itself]
     #[arg(long, value_name = "GROUP", value_parser = parse_group)]
-    pub group: Option<OptionalGroup>,
+    pub(crate) group: Option<OptionalGroup>,
 
     /// API version
     #[arg(long, value_name = "VERSION", default_value = "v1alpha1")]
-    pub version: Version,
+    pub(crate) version: Version,
 }
 
 impl TypeArgs {
     /// The options for that type.
-    pub fn of(resource: &Resource) -> Self {
+    pub(crate) fn of(resource: &Resource) -> Self {
         Self {
             kind: resource.kind.clone(),
             group: Some(OptionalGroup(resource.typed_group())),
@@ -32,18 +32,18 @@ impl TypeArgs {
     }
 
     /// The group that was typed; none for the domain itself.
-    pub fn group(&self) -> Option<&Group> {
+    pub(crate) fn group(&self) -> Option<&Group> {
         OptionalGroup::of(self.group.as_ref())
     }
 }
 
 /// A group that may be given as the empty string, which means the domain itself.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct OptionalGroup(pub Option<Group>);
+pub(crate) struct OptionalGroup(pub Option<Group>);
 
 impl OptionalGroup {
     /// The group that was typed; none for the domain itself.
-    pub fn of(typed: Option<&Self>) -> Option<&Group> {
+    pub(crate) fn of(typed: Option<&Self>) -> Option<&Group> {
         typed?.0.as_ref()
     }
 }

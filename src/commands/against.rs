@@ -4,7 +4,7 @@
 //! An intended break is listed in [`layout::ALLOWED_BREAKS`] with its reason. A line that the earlier
 //! commit already has was for an earlier break. Pure, except for [`old`].
 
-pub mod error;
+pub(super) mod error;
 mod explained;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -26,19 +26,19 @@ use crate::toolchain::git::{self, Files};
 use crate::tree::Tree;
 use error::{AgainstError, Break};
 use explained::Fields;
-pub use explained::{Foreign, foreign};
+pub(super) use explained::{Foreign, foreign};
 
 /// How the CRDs differ from the earlier ones.
-pub struct Compared {
-    pub broken: Option<Error>,
-    pub safe: Vec<CrdChange>,
+pub(super) struct Compared {
+    pub(crate) broken: Option<Error>,
+    pub(crate) safe: Vec<CrdChange>,
     /// What would break on a rollback to the earlier ones; only for CRDs in files.
-    pub rollback: Vec<CrdChange>,
-    pub warnings: Vec<String>,
+    pub(crate) rollback: Vec<CrdChange>,
+    pub(crate) warnings: Vec<String>,
 }
 
 /// What the CRDs are compared with.
-pub enum Earlier {
+pub(super) enum Earlier {
     /// The CRDs of an earlier commit, and the breaks that were allowed then.
     Commit(Files),
     /// The CRDs in files.
@@ -46,7 +46,7 @@ pub enum Earlier {
 }
 
 /// What the user wants to compare the CRDs with, if anything.
-pub fn old(root: &Path, args: &ManifestsArgs) -> Result<Option<Earlier>> {
+pub(super) fn old(root: &Path, args: &ManifestsArgs) -> Result<Option<Earlier>> {
     if let Some(git_ref) = &args.against {
         let files = git::committed(root, git_ref, layout::CRD_BASES, layout::ALLOWED_BREAKS)?;
         return Ok(Some(Earlier::Commit(files)));
@@ -59,7 +59,7 @@ pub fn old(root: &Path, args: &ManifestsArgs) -> Result<Option<Earlier>> {
 }
 
 /// Compares the CRDs after the changes with the earlier ones.
-pub fn compare(
+pub(super) fn compare(
     old: &Earlier,
     changes: &[Change],
     foreign: &Foreign,
@@ -151,13 +151,13 @@ fn with_files(
 }
 
 /// The changes as lines, one each.
-pub fn lines(changes: &[CrdChange]) -> Vec<String> {
+pub(super) fn lines(changes: &[CrdChange]) -> Vec<String> {
     changes.iter().map(ToString::to_string).collect()
 }
 
 /// The changes as lines for people, those of one version of a CRD with the same reason in one line: a type of Kubernetes' own can
 /// differ in a hundred fields for one reason.
-pub fn brief(changes: &[CrdChange]) -> Vec<String> {
+pub(super) fn brief(changes: &[CrdChange]) -> Vec<String> {
     let mut groups: Vec<(&CrdChange, usize)> = Vec::new();
     for change in changes {
         let is_like = |(first, _): &&mut (&CrdChange, usize)| {

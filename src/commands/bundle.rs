@@ -13,7 +13,7 @@ use crate::toolchain::git::History;
 use crate::tree::Tree;
 
 /// `is_check` says whether the bundle is only compared.
-pub fn plan(
+pub(crate) fn plan(
     project: &Project,
     args: &BundleArgs,
     is_check: bool,

@@ -13,7 +13,7 @@ use crate::rendered::{Rendered, hash, normalized};
 use crate::tree::Tree;
 
 /// Carries the owner's edits of files over, and remembers where that was impossible.
-pub struct Carrier<'a> {
+pub(super) struct Carrier<'a> {
     before: &'a Project,
     known: &'a Rendered,
     /// What knows the lines above markers that a file has now.
@@ -26,7 +26,7 @@ pub struct Carrier<'a> {
 }
 
 impl<'a> Carrier<'a> {
-    pub fn new(
+    pub(super) fn new(
         before: &'a Project,
         known: &'a Rendered,
         lines: &'a Rendered,
@@ -44,7 +44,7 @@ impl<'a> Carrier<'a> {
 
     /// The new text of the file that was at `from`, and is at `to` now, if names change: `base` is what kbr has rendered and
     /// `ours` what the owner has, both with the new names.
-    pub fn renamed(
+    pub(super) fn renamed(
         &mut self,
         from: &str,
         to: &str,
@@ -90,7 +90,7 @@ impl<'a> Carrier<'a> {
     }
 
     /// What changes in the files that `after` has too, except for those in `others`.
-    pub fn both(&mut self, after: &Project, others: &BTreeSet<String>) -> Vec<Change> {
+    pub(super) fn both(&mut self, after: &Project, others: &BTreeSet<String>) -> Vec<Change> {
         let mut news = rendering(after);
         let mut changes = Vec::new();
         // What an earlier release has stored never changes.
@@ -113,7 +113,7 @@ impl<'a> Carrier<'a> {
     }
 
     /// The files with conflicts; refuses files without a base.
-    pub fn end(self) -> Result<Vec<String>> {
+    pub(super) fn end(self) -> Result<Vec<String>> {
         match self.outdated {
             files if files.is_empty() => Ok(self.conflicts),
             files => Err(UpdateError::First { files }.into()),

@@ -11,7 +11,12 @@ use crate::toolchain::git::History;
 use crate::tree::Tree;
 
 /// Brings the chart up to date.
-pub fn plan(project: &Project, tree: &Tree, build: Build, history: History<'_>) -> Result<Desired> {
+pub(crate) fn plan(
+    project: &Project,
+    tree: &Tree,
+    build: Build,
+    history: History<'_>,
+) -> Result<Desired> {
     let made = chart::files(project, tree, build)?;
     let is_part = |path: &str| path.starts_with(layout::CHART);
     let next = "helm install NAME dist/chart --namespace NAMESPACE --create-namespace";

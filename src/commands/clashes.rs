@@ -18,7 +18,7 @@ const PROTECTED: [&str; 2] = ["k8s.io", "kubernetes.io"];
 const TAKEN_ENDINGS: [&str; 4] = ["", "Spec", "Status", "List"];
 
 /// Refuses a controller if another one already has its name, in logs and metrics or as a module.
-pub fn check_controller(
+pub(crate) fn check_controller(
     project: &Project,
     resource: &Resource,
     name: Option<&ControllerName>,
@@ -38,7 +38,7 @@ pub fn check_controller(
     Ok(())
 }
 
-pub fn name_taken(
+pub(crate) fn name_taken(
     project: &Project,
     resource: &Resource,
     name: Option<&ControllerName>,
@@ -53,7 +53,7 @@ pub fn name_taken(
 
 /// Refuses a resource that would be in the folder of another group, or in the files of another type, and a version whose
 /// module would have the name of the project's crate.
-pub fn check_clashes(project: &Project, new: &Resource) -> Result<()> {
+pub(crate) fn check_clashes(project: &Project, new: &Resource) -> Result<()> {
     let crate_name = project.project_name.crate_name();
     if new.is_own() && new.version.module() == crate_name {
         let version = new.version.clone();
@@ -87,7 +87,7 @@ pub fn check_clashes(project: &Project, new: &Resource) -> Result<()> {
 
 /// The module that PROJECT records for the group of a new type of the project: that of the group's other types, or the one
 /// that was typed.
-pub fn recorded_module(
+pub(crate) fn recorded_module(
     project: &Project,
     new: &Resource,
     typed: Option<&GroupModule>,
@@ -108,7 +108,7 @@ pub fn recorded_module(
 }
 
 /// Says which option, after a module, chooses another one if two groups would have the same.
-pub fn with_module_option(error: Error, option: &str) -> Error {
+pub(crate) fn with_module_option(error: Error, option: &str) -> Error {
     match error {
         Error::Api(ApiError::GroupClash {
             wanted,
@@ -132,7 +132,7 @@ pub fn with_module_option(error: Error, option: &str) -> Error {
 
 /// Refuses a kind whose names would clash with those of another in Rust, in the API, or on a file system that
 /// ignores case.
-pub fn check_names(project: &Project, new: &Resource) -> Result<()> {
+pub(crate) fn check_names(project: &Project, new: &Resource) -> Result<()> {
     let crd_name = format!("{}.{}", new.plural, new.qualified_group());
     if crd_name.len() > CRD_NAME_MAX {
         return Err(ApiError::CrdNameTooLong { name: crd_name }.into());
@@ -185,7 +185,7 @@ fn shared_name(a: &Kind, b: &Kind) -> Option<String> {
 }
 
 /// Refuses a group that was typed after `option` with the domain, which kbr appends. A group that exists may be called so.
-pub fn check_typed_group(
+pub(crate) fn check_typed_group(
     project: &Project,
     domain: &Domain,
     option: &'static str,
@@ -212,7 +212,7 @@ pub fn check_typed_group(
 }
 
 /// Refuses a group that the project cannot have.
-pub fn check_group(project: &Project, new: &Resource) -> Result<()> {
+pub(crate) fn check_group(project: &Project, new: &Resource) -> Result<()> {
     let group = new.qualified_group();
     let is_below = |root: &&&str| group == **root || group.ends_with(&format!(".{root}"));
     if PROTECTED.iter().find(is_below).is_some() {
@@ -237,7 +237,7 @@ pub fn check_group(project: &Project, new: &Resource) -> Result<()> {
 }
 
 /// Every reason to refuse an admission webhook.
-pub fn refused_admissions(
+pub(crate) fn refused_admissions(
     project: &Project,
     before: &Resource,
     after: &Resource,

@@ -12,18 +12,18 @@ use crate::toolchain;
 use crate::tree::Tree;
 
 /// A project whose types are compiled.
-pub struct Compiled {
-    pub project: Project,
-    pub tree: Tree,
-    pub types: Types,
+pub(super) struct Compiled {
+    pub(crate) project: Project,
+    pub(crate) tree: Tree,
+    pub(crate) types: Types,
     /// Says that crdgen was rewritten.
-    pub warning: Option<String>,
+    pub(crate) warning: Option<String>,
 }
 
 impl Compiled {
     /// Compiles the types of a project. Returns `None` if crdgen must be rewritten first but this run writes
     /// nothing: then the command ends here, with `typed` as the next command.
-    pub fn of(
+    pub(super) fn of(
         mut project: Project,
         mut tree: Tree,
         typed: &'static str,

@@ -10,7 +10,7 @@ use crate::tree;
 
 /// Reads the CRDs below these paths, which are relative to the folder that the command works in, without checking those
 /// that are left out.
-pub fn crds(root: &Path, paths: &[String], left_out: &[String]) -> Result<Documents> {
+pub(super) fn crds(root: &Path, paths: &[String], left_out: &[String]) -> Result<Documents> {
     let urls = paths.iter().filter(|path| path.contains("://"));
     Error::all(urls.map(|path| Refusal::of_url(path)))?;
     Error::all(paths.iter().filter_map(|path| missing(root, path)))?;
@@ -20,7 +20,7 @@ pub fn crds(root: &Path, paths: &[String], left_out: &[String]) -> Result<Docume
 }
 
 /// The error for a path at which there is nothing.
-pub fn missing(root: &Path, path: &str) -> Option<FolderError> {
+pub(super) fn missing(root: &Path, path: &str) -> Option<FolderError> {
     let is_missing = matches!(root.join(path).try_exists(), Ok(false));
     is_missing.then(|| FolderError::NoFile {
         path: path.to_owned(),

@@ -3,7 +3,7 @@
 //! This module checks the command against the project model; [`super::clashes`] checks for conflicts with
 //! what exists. The files and lines that the command needs are in [`crate::scaffold`]. Pure.
 
-pub mod error;
+pub(crate) mod error;
 
 use crate::cli::{ApiArgs, TypeArgs};
 use crate::commands::clashes::{
@@ -20,15 +20,15 @@ use error::ApiError;
 
 /// Which of the two parts to create.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Parts {
-    pub resource: bool,
-    pub controller: bool,
+pub(crate) struct Parts {
+    pub(crate) resource: bool,
+    pub(crate) controller: bool,
 }
 
 /// The project with the new resource, and the changes to its files.
 ///
 /// `crd` is the text of the CRD file that was given for a type of another operator.
-pub fn plan(
+pub(crate) fn plan(
     mut project: Project,
     args: &ApiArgs,
     parts: Parts,
@@ -79,7 +79,7 @@ fn unusual(project: &Project, new: &Resource) -> Vec<String> {
 }
 
 /// Whether another version of the kind has a controller, which serves all versions.
-pub fn has_controller_elsewhere(project: &Project, args: &ApiArgs) -> bool {
+pub(crate) fn has_controller_elsewhere(project: &Project, args: &ApiArgs) -> bool {
     let mut versions = versions(project, &args.typed);
     versions.any(|api| api.version != args.typed.version && !api.controllers.is_empty())
 }

@@ -3,7 +3,7 @@
 //! This module checks the command against the project model. The files and lines that it needs are in
 //! [`crate::scaffold`], and [`crate::manifests::policy`] checks what users write into them. Pure.
 
-pub mod error;
+pub(crate) mod error;
 #[cfg(test)]
 mod tests;
 
@@ -18,7 +18,7 @@ use error::PolicyCommandError;
 /// The project with the new policies, and the changes to its files.
 ///
 /// `crd` is the text of the CRD file that was given for a type of another operator.
-pub fn plan(mut project: Project, args: &PolicyArgs, crd: Option<&str>) -> Result<Desired> {
+pub(crate) fn plan(mut project: Project, args: &PolicyArgs, crd: Option<&str>) -> Result<Desired> {
     let requested = PolicyType::typed(args.mutating, args.validating);
     if requested.is_empty() {
         return Err(PolicyCommandError::NothingWanted.into());

@@ -3,7 +3,7 @@
 //! This module checks the command against the project model: its type, and which webhooks the type may
 //! get. The files and lines that the command needs are in [`crate::scaffold`]. Pure.
 
-pub mod error;
+pub(crate) mod error;
 mod hub;
 
 use crate::cli::{TypeArgs, WebhookArgs};
@@ -20,7 +20,7 @@ use error::WebhookError;
 /// The project with the new webhooks, and the changes to its files.
 ///
 /// `crd` is the text of the CRD file that was given for a type of another operator.
-pub fn plan(
+pub(crate) fn plan(
     mut project: Project,
     args: &WebhookArgs,
     crd: Option<&str>,

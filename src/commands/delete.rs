@@ -4,7 +4,7 @@
 //! be deleted first. Then it removes what the scaffold no longer needs; see [`crate::commands::unneeded`]. Pure.
 
 mod cluster;
-pub mod error;
+pub(crate) mod error;
 
 use std::collections::BTreeSet;
 
@@ -32,7 +32,7 @@ use error::DeleteError;
 const WEBHOOK_MANIFESTS_LINE: &str = "- manifests.yaml";
 
 /// The project without that version of a type.
-pub fn api(project: Project, args: &DeleteApiArgs, tree: &Tree) -> Result<Desired> {
+pub(crate) fn api(project: Project, args: &DeleteApiArgs, tree: &Tree) -> Result<Desired> {
     let resource = resource(&project, &args.of.typed)?;
     let stored = storage::stored_versions(&project, &resource, tree)?;
     Error::all(refused(&project, &resource, &stored))?;
@@ -49,7 +49,7 @@ pub fn api(project: Project, args: &DeleteApiArgs, tree: &Tree) -> Result<Desire
 }
 
 /// The project without those webhooks.
-pub fn webhook(project: Project, args: &DeleteWebhookArgs, tree: &Tree) -> Result<Desired> {
+pub(crate) fn webhook(project: Project, args: &DeleteWebhookArgs, tree: &Tree) -> Result<Desired> {
     let resource = resource(&project, &args.of.typed)?;
     Error::all(absent(&project, &resource, args))?;
     let stored = storage::stored_versions(&project, &resource, tree)?;
@@ -83,7 +83,7 @@ pub fn webhook(project: Project, args: &DeleteWebhookArgs, tree: &Tree) -> Resul
 }
 
 /// The project without those policies.
-pub fn policy(project: Project, args: &DeletePolicyArgs, tree: &Tree) -> Result<Desired> {
+pub(crate) fn policy(project: Project, args: &DeletePolicyArgs, tree: &Tree) -> Result<Desired> {
     let resource = resource(&project, &args.of.typed)?;
     let requested = PolicyType::typed(args.mutating, args.validating);
     if requested.is_empty() {
@@ -110,7 +110,11 @@ pub fn policy(project: Project, args: &DeletePolicyArgs, tree: &Tree) -> Result<
 }
 
 /// The project without that controller.
-pub fn controller(project: Project, args: &DeleteControllerArgs, tree: &Tree) -> Result<Desired> {
+pub(crate) fn controller(
+    project: Project,
+    args: &DeleteControllerArgs,
+    tree: &Tree,
+) -> Result<Desired> {
     let resource = resource(&project, &args.of.typed)?;
     let name = &args.controller_name;
     if !resource.controllers.contains(name) {

@@ -26,7 +26,12 @@ const ONCE: [&str; 3] = ["kube-core", "kube", "k8s-openapi"];
 
 /// Adds changes of the dependencies to `desired`, if the types of other operators need different crates than
 /// in `before`.
-pub fn change(root: &Path, before: &Project, mut desired: Desired, tree: &Tree) -> Result<Desired> {
+pub(super) fn change(
+    root: &Path,
+    before: &Project,
+    mut desired: Desired,
+    tree: &Tree,
+) -> Result<Desired> {
     let Some(after) = &desired.project else {
         return Ok(desired);
     };
@@ -74,7 +79,7 @@ fn cargo(root: &Path, manifest: &str, arguments: &[&str], tree: &Tree) -> Result
 }
 
 /// The lock file for these files, without access to a registry: entries of the existing lock file stay.
-pub fn locked(root: &Path, files: &BTreeMap<&str, &str>) -> Result<String> {
+pub(super) fn locked(root: &Path, files: &BTreeMap<&str, &str>) -> Result<String> {
     let arguments = ["update", "--workspace", "--offline", "--quiet"];
     let texts = run(root, files, &arguments, &[PATH])?;
     Ok(texts.concat())

@@ -13,21 +13,21 @@ use crate::yaml;
 
 /// The changes that a command wants, before they are compared with the files.
 #[derive(Debug, PartialEq, Eq)]
-pub struct Desired {
-    pub changes: Vec<Change>,
+pub(crate) struct Desired {
+    pub(crate) changes: Vec<Change>,
     /// The new PROJECT; `None` if it stays as it is.
-    pub project: Option<Project>,
+    pub(crate) project: Option<Project>,
     /// Warnings, worded so that they are true before and after the plan is carried out.
-    pub warnings: Vec<String>,
+    pub(crate) warnings: Vec<String>,
     /// Files in which the scaffold and their owner have changed the same lines: their texts have both.
-    pub conflicts: Vec<String>,
+    pub(crate) conflicts: Vec<String>,
     /// The next command to type.
-    pub next: &'static str,
+    pub(crate) next: &'static str,
 }
 
 impl Desired {
     /// The changes of a command that changes PROJECT, so that the manifests must be generated again.
-    pub fn of(project: Project, changes: Vec<Change>, warnings: Vec<String>) -> Self {
+    pub(crate) fn of(project: Project, changes: Vec<Change>, warnings: Vec<String>) -> Self {
         Self {
             changes,
             project: Some(project),
@@ -39,14 +39,14 @@ impl Desired {
 }
 
 /// The `resources` of a kustomization of the project, which was read before the command began.
-pub fn resources_of(kustomization: &str) -> Vec<Value> {
+pub(crate) fn resources_of(kustomization: &str) -> Vec<Value> {
     let read = yaml::read(layout::CONFIG, kustomization).unwrap_or_default();
     let lists = read.iter().map(|it| list_of(it, "resources"));
     lists.flatten().cloned().collect()
 }
 
 /// Creates a file that belongs to the user.
-pub fn create(path: impl Into<String>, text: String, force: bool) -> Change {
+pub(crate) fn create(path: impl Into<String>, text: String, force: bool) -> Change {
     Change::Create {
         path: path.into(),
         text,
@@ -56,7 +56,12 @@ pub fn create(path: impl Into<String>, text: String, force: bool) -> Change {
 
 /// The changes from the scaffold `before` to that of `project`; the files of `rewritten` are written
 /// again.
-pub fn added(project: &Project, before: &[Part], rewritten: &[Part], force: bool) -> Vec<Change> {
+pub(crate) fn added(
+    project: &Project,
+    before: &[Part],
+    rewritten: &[Part],
+    force: bool,
+) -> Vec<Change> {
     let new = scaffold::without(scaffold::of(project), before);
     let is_old = |part: &&Part| !new.iter().any(|it| it.identity() == part.identity());
     let again = rewritten.iter().filter(is_old);
@@ -65,7 +70,7 @@ pub fn added(project: &Project, before: &[Part], rewritten: &[Part], force: bool
 }
 
 /// Inserts a line above a marker.
-pub fn insert(path: &str, marker: ScaffoldMarker, fragment: impl Into<String>) -> Change {
+pub(crate) fn insert(path: &str, marker: ScaffoldMarker, fragment: impl Into<String>) -> Change {
     Change::Insert {
         path: path.to_owned(),
         marker,
@@ -74,7 +79,7 @@ pub fn insert(path: &str, marker: ScaffoldMarker, fragment: impl Into<String>) -
 }
 
 /// Changes the text of a file of the user in place.
-pub fn rewrite(path: &str, text: String) -> Change {
+pub(crate) fn rewrite(path: &str, text: String) -> Change {
     Change::Edit {
         path: path.to_owned(),
         text,
@@ -82,13 +87,13 @@ pub fn rewrite(path: &str, text: String) -> Change {
 }
 
 /// Whether one of these changes removes a file.
-pub fn is_removed(path: &str, changes: &[Change]) -> bool {
+pub(crate) fn is_removed(path: &str, changes: &[Change]) -> bool {
     let removes = |change: &Change| matches!(change, Change::Remove { path: it } if it == path);
     changes.iter().any(removes)
 }
 
 /// The change that removes a file that `kbr manifests` generated and would not generate again.
-pub fn generated(path: &str, tree: &Tree) -> Option<Change> {
+pub(crate) fn generated(path: &str, tree: &Tree) -> Option<Change> {
     let path = path.to_owned();
     Some(if is_generated(tree.text(&path)?) {
         Change::Remove { path }

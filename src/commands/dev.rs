@@ -10,7 +10,7 @@ mod applied;
 mod cluster;
 mod compared;
 mod debounce;
-pub mod error;
+pub(crate) mod error;
 mod handover;
 mod helper;
 mod job;
@@ -66,7 +66,7 @@ enum Event {
 }
 
 /// Runs until somebody stops it, or makes a plan.
-pub fn run(root: &Path, args: &DevArgs, color: Color, report: &Report) -> Result<()> {
+pub(crate) fn run(root: &Path, args: &DevArgs, color: Color, report: &Report) -> Result<()> {
     if cfg!(not(unix)) {
         return Err(DevError::System.into());
     }

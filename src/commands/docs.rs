@@ -9,7 +9,7 @@ use crate::tree::Tree;
 use crate::yaml::YamlError;
 
 /// The reference of the compiled types; if there are none, it is removed.
-pub fn plan(types: &Types, tree: &Tree) -> Result<Desired, YamlError> {
+pub(crate) fn plan(types: &Types, tree: &Tree) -> Result<Desired, YamlError> {
     let path = layout::API_REFERENCE.to_owned();
     let change = match reference(&types.crds, tree)? {
         Some(text) => Some(Change::Generate { path, text }),

@@ -5,8 +5,8 @@
 //! controller keeps its name as an explicit one, and a role for people keeps the name in its file. Pure, except for
 //! the formatter that it is given.
 
-pub mod error;
-pub mod settings;
+pub(crate) mod error;
+pub(crate) mod settings;
 
 use crate::cli::EditArgs;
 use crate::commands::clashes;
@@ -24,7 +24,7 @@ use crate::tree::Tree;
 use error::EditError;
 
 /// The project in the requested layout, and the files that must move for it.
-pub fn plan(
+pub(crate) fn plan(
     project: &Project,
     args: &EditArgs,
     tree: &Tree,

@@ -13,7 +13,7 @@ use crate::envtest::{self, ASSETS, Binary, EnvtestError, LockedStore, Selector, 
 use crate::error::join;
 use crate::report::Report;
 
-pub fn run(root: &Path, args: &Envtest, report: &Report) -> Result<()> {
+pub(crate) fn run(root: &Path, args: &Envtest, report: &Report) -> Result<()> {
     match args {
         Envtest::Use(args) => install(root, args, report),
         Envtest::Path { version } => {

@@ -39,7 +39,7 @@ use crate::yaml::YamlError;
 macro_rules! errors {
     ({ $($own:tt)* } $($name:ident($error:ident),)*) => {
         #[derive(Debug, Error, Diagnostic)]
-        pub enum Error {
+        pub(crate) enum Error {
             $($own)*
             $(
                 #[error(transparent)]
@@ -82,7 +82,7 @@ errors! {
 }
 
 /// The result of everything in a command that can fail.
-pub type Result<T, E = Error> = std::result::Result<T, E>;
+pub(crate) type Result<T, E = Error> = std::result::Result<T, E>;
 
 impl From<Vec<PlanError>> for Error {
     fn from(errors: Vec<PlanError>) -> Self {
@@ -92,12 +92,12 @@ impl From<Vec<PlanError>> for Error {
 
 impl Error {
     /// For `map_err`: why `option` cannot have that name.
-    pub fn name(option: &'static str) -> impl FnOnce(NameError) -> Self {
+    pub(crate) fn name(option: &'static str) -> impl FnOnce(NameError) -> Self {
         move |source| Self::Name { option, source }
     }
 
     /// Combines `errors` into one, if there are any.
-    pub fn all<E: Into<Self>>(errors: impl IntoIterator<Item = E>) -> Result<()> {
+    pub(crate) fn all<E: Into<Self>>(errors: impl IntoIterator<Item = E>) -> Result<()> {
         let mut errors = errors.into_iter().peekable();
         match errors.peek() {
             None => Ok(()),
@@ -106,7 +106,7 @@ impl Error {
     }
 
     /// Combines `errors` into one: a single error stays as it is.
-    pub fn several<E: Into<Self>>(errors: impl IntoIterator<Item = E>) -> Self {
+    pub(crate) fn several<E: Into<Self>>(errors: impl IntoIterator<Item = E>) -> Self {
         let mut all: Vec<Self> = errors.into_iter().map(E::into).collect();
         match all.len() {
             1 => all.remove(0),

@@ -4,7 +4,7 @@
 //! [`crate::import::external`] reads the CRD file. Without a Rust type, kbr makes one from the CRD, as `kbr import crd`
 //! does. Pure, except for [`read`].
 
-pub mod error;
+pub(crate) mod error;
 
 use std::path::Path;
 
@@ -28,7 +28,7 @@ use crate::{scaffold, yaml};
 use error::ExternalError;
 
 /// The text of the CRD file, if one was given. Its path is relative to the folder that the command works in.
-pub fn read(root: &Path, args: &ExternalArgs) -> Result<Option<String>> {
+pub(crate) fn read(root: &Path, args: &ExternalArgs) -> Result<Option<String>> {
     let Some(file) = &args.external_api_crd else {
         return Ok(None);
     };
@@ -42,7 +42,7 @@ pub fn read(root: &Path, args: &ExternalArgs) -> Result<Option<String>> {
 }
 
 /// The type that the `--external-api` options describe, with the files that tests need.
-pub fn target(
+pub(crate) fn target(
     project: &Project,
     typed: &TypeArgs,
     args: &ExternalArgs,
@@ -218,4 +218,4 @@ fn with_files(project: &Project, resource: Resource, crd: ExternalCrd, force: bo
 }
 
 #[cfg(test)]
-pub mod tests;
+pub(crate) mod tests;

@@ -1,6 +1,6 @@
 //! The folder that a command works in: the project in it or above it, and how to type its path.
 
-pub mod error;
+pub(super) mod error;
 
 use std::fs;
 use std::path::{Component, Path};
@@ -42,7 +42,7 @@ fn version(project: &Project) -> Option<Version> {
 }
 
 /// A warning if an earlier kbr wrote PROJECT.
-pub fn older(tree: &Tree) -> Option<String> {
+pub(super) fn older(tree: &Tree) -> Option<String> {
     let project = Project::parse(tree.text(PROJECT_FILE)?).ok()?;
     let made = version(&project)?;
     (Some(&made) < own_version().as_ref()).then(|| {
@@ -51,7 +51,7 @@ pub fn older(tree: &Tree) -> Option<String> {
 }
 
 /// Loads the project at `root` and its files.
-pub fn load(root: &Path) -> Result<(Project, Tree)> {
+pub(super) fn load(root: &Path) -> Result<(Project, Tree)> {
     let mut tree = Tree::load(root)?;
     match tree.entry(PROJECT_FILE) {
         Some(Entry::File(text)) => {
@@ -83,7 +83,7 @@ pub fn load(root: &Path) -> Result<(Project, Tree)> {
 
 /// Refuses files in which a command has left conflicts that are still there, and kustomizations that cannot be read. Other
 /// files, such as CRDs of half a megabyte, are parsed by the commands that need them.
-pub fn resolved(project: &Project, tree: &Tree) -> Result<()> {
+pub(super) fn resolved(project: &Project, tree: &Tree) -> Result<()> {
     let files = project.files.keys();
     let files = files.filter(|path| tree.text(path).is_some_and(has_conflict));
     match files.cloned().collect::<Vec<String>>() {
@@ -99,14 +99,14 @@ pub fn resolved(project: &Project, tree: &Tree) -> Result<()> {
 }
 
 /// The folder of the project that contains `folder`, quoted for a shell.
-pub fn project_above(folder: &Path) -> Option<String> {
+pub(super) fn project_above(folder: &Path) -> Option<String> {
     let (project, text) = find_above(folder, PROJECT_FILE)?;
     // kubebuilder's project file has the same name.
     is_generated(&text).then(|| shell_word(&project))
 }
 
 /// The default name of the project: the folder's name in lower case.
-pub fn folder_name(root: &Path) -> Result<ProjectName> {
+pub(super) fn folder_name(root: &Path) -> Result<ProjectName> {
     let absolute = match fs::canonicalize(root) {
         Ok(path) => path,
         Err(_) => std::path::absolute(root).map_err(IoError::at("find", root))?,
@@ -121,7 +121,7 @@ pub fn folder_name(root: &Path) -> Result<ProjectName> {
 }
 
 /// Adapts a command for the project at `root` so that it works in the user's folder.
-pub fn from_here(root: &Path, command: &str) -> String {
+pub(super) fn from_here(root: &Path, command: &str) -> String {
     if root == Path::new(".") {
         return command.to_owned();
     }
@@ -129,7 +129,7 @@ pub fn from_here(root: &Path, command: &str) -> String {
 }
 
 /// A folder that exists, as it is typed in `root`, which need not exist yet.
-pub fn seen_from(root: &Path, folder: &Path) -> String {
+pub(super) fn seen_from(root: &Path, folder: &Path) -> String {
     let real = |path: &Path| {
         let path = std::path::absolute(path).ok()?;
         let existing = path.ancestors().find(|it| it.exists())?;

@@ -2,7 +2,7 @@
 //!
 //! [`crate::import::types`] makes the text of the types; this module adds their kinds to the project. Pure.
 
-pub mod error;
+pub(crate) mod error;
 
 use serde_json::Value;
 
@@ -23,7 +23,7 @@ use crate::{scaffold, yaml};
 use error::{ImportError, OneCrdError};
 
 /// The project with the kinds of the CRDs, and the changes to its files.
-pub fn plan(
+pub(crate) fn plan(
     mut project: Project,
     args: &ImportCrdArgs,
     mut documents: Documents,
@@ -99,7 +99,7 @@ pub fn plan(
 }
 
 /// The same error, which says how to leave out the CRD that it is about.
-pub fn with_except(error: Error) -> Error {
+pub(crate) fn with_except(error: Error) -> Error {
     match error {
         Error::Several { errors } => Error::Several {
             errors: errors.into_iter().map(with_except).collect(),
@@ -189,7 +189,7 @@ fn resource(project: &Project, imported: &Imported, args: &ImportCrdArgs) -> Res
 }
 
 /// The type as one of the project's own. `bad` makes the error of a name that kbr cannot use, and gets what it names.
-pub fn own_type(
+pub(crate) fn own_type(
     project: &Project,
     imported: &Imported,
     bad: impl Fn(&'static str, NameError) -> Error,
@@ -214,7 +214,7 @@ pub fn own_type(
 }
 
 /// Refuses a type that the project cannot have.
-pub fn check(project: &Project, imported: &Imported, new: &Resource) -> Result<()> {
+pub(crate) fn check(project: &Project, imported: &Imported, new: &Resource) -> Result<()> {
     if project.namespaced && new.is_cluster_scoped() {
         let kind = new.kind.clone();
         return Err(ApiError::ClusterScope { kind }.into());

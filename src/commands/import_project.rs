@@ -39,7 +39,7 @@ use remaining::{Remaining, Step};
 ///
 /// `dir` is the folder of the project in Go as it was typed, and `seen` as it is typed in the new project; `files` are its files and `documents` its CRDs; `folder` is the name of the new
 /// project's folder, or why it cannot be the project's.
-pub fn plan(
+pub(crate) fn plan(
     args: &ImportProjectArgs,
     dir: &str,
     seen: &str,

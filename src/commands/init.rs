@@ -8,7 +8,7 @@ use crate::plan::Change;
 use crate::project::Project;
 use crate::tree::Tree;
 
-pub fn plan(name: ProjectName, args: &InitArgs, tree: &Tree) -> Desired {
+pub(crate) fn plan(name: ProjectName, args: &InitArgs, tree: &Tree) -> Desired {
     let mut project = Project::new(name, args.domain.clone(), args.license);
     project.certificates = args.certificates;
     project.multigroup = args.multigroup;

@@ -20,12 +20,12 @@ use crate::templates::{self, InitContext};
 use crate::vendored;
 
 /// Files that a new repository may already have.
-pub const KEPT: [&str; 4] = [".gitattributes", ".gitignore", LICENSE, "README.md"];
+pub(crate) const KEPT: [&str; 4] = [".gitattributes", ".gitignore", LICENSE, "README.md"];
 
-pub const LICENSE: &str = "LICENSE";
+pub(crate) const LICENSE: &str = "LICENSE";
 
 /// Path and text of each file that depends on the project's name, except for the lock and generated files.
-pub fn texts(project: &Project) -> Vec<(String, String)> {
+pub(crate) fn texts(project: &Project) -> Vec<(String, String)> {
     let files = changes(project).into_iter();
     let texts = files.filter_map(|change| match change {
         Change::Create { path, text, .. } | Change::Keep { path, text } => Some((path, text)),
@@ -37,14 +37,14 @@ pub fn texts(project: &Project) -> Vec<(String, String)> {
 }
 
 /// Path and text of each file of the scaffold that follows from the model, without lines above markers.
-pub fn rendering(project: &Project) -> BTreeMap<String, String> {
+pub(crate) fn rendering(project: &Project) -> BTreeMap<String, String> {
     let parts = scaffold::of(project).into_iter();
     let parts = parts.filter_map(|part| Some((part.path.clone(), part.text(project)?)));
     texts(project).into_iter().chain(parts).collect()
 }
 
 /// Every file of a project without kinds.
-pub fn changes(project: &Project) -> Vec<Change> {
+pub(crate) fn changes(project: &Project) -> Vec<Change> {
     let context = InitContext {
         crate_name: project.project_name.crate_name(),
         domain: project.domain.to_string(),

@@ -12,7 +12,7 @@ use crate::toolchain::kubectl;
 use crate::tree::Tree;
 
 /// Builds `config/default`, and what is optional beside it.
-pub fn build(root: &Path, project: &Project, tree: &Tree) -> Result<Build> {
+pub(crate) fn build(root: &Path, project: &Project, tree: &Tree) -> Result<Build> {
     let kustomization = Root::read(tree)?;
     let fallback = envtest::kubectl();
     let built = |more: &[&str]| -> Result<Build> {

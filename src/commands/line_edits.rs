@@ -4,15 +4,15 @@ use crate::commands::error::Result;
 use crate::marker::ScaffoldMarker;
 
 /// A line above a marker, before and after.
-pub struct RenamedLine {
-    pub marker: ScaffoldMarker,
-    pub old: String,
-    pub new: String,
+pub(super) struct RenamedLine {
+    pub(crate) marker: ScaffoldMarker,
+    pub(crate) old: String,
+    pub(crate) new: String,
 }
 
 /// Renames these lines in a file, and sorts them by their new names if kbr had sorted the old ones. In Rust
 /// files, `text` already has the new names.
-pub fn in_order(path: &str, was: &str, text: &str, lines: &[RenamedLine]) -> Result<String> {
+pub(super) fn in_order(path: &str, was: &str, text: &str, lines: &[RenamedLine]) -> Result<String> {
     let mut sorted = text.to_owned();
     let mut taken = Vec::new();
     for line in lines {

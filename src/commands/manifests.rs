@@ -4,7 +4,7 @@
 //! Only files with kbr's header are overwritten or removed. Pure: the one slow step,
 //! compiling the API types, is done before anything here runs.
 
-pub mod error;
+pub(crate) mod error;
 mod grants;
 mod policies;
 mod sources;
@@ -29,16 +29,16 @@ use error::ManifestsError;
 use sources::{Sources, is_among_sources};
 
 /// The manifests from the markers of all sources.
-pub struct FromMarkers {
+pub(crate) struct FromMarkers {
     /// The text of the file.
-    pub roles: String,
+    pub(crate) roles: String,
     /// The webhook configurations; none if no marker declares a webhook.
-    pub webhooks: Vec<Value>,
-    pub warnings: Vec<String>,
+    pub(crate) webhooks: Vec<Value>,
+    pub(crate) warnings: Vec<String>,
 }
 
 /// Reads the markers of all sources, or reports everything that is wrong with them.
-pub fn from_markers(project: &Project, tree: &Tree) -> Result<FromMarkers> {
+pub(crate) fn from_markers(project: &Project, tree: &Tree) -> Result<FromMarkers> {
     let (mut markers, mut errors) = (Vec::new(), Vec::new());
     let sources = Sources::of(tree);
     for (path, source) in &sources.files {
@@ -93,7 +93,7 @@ fn unread_sources(tree: &Tree) -> impl Iterator<Item = String> {
 }
 
 /// The manifests, and PROJECT if a scope has changed; from the compiled types, if there are any.
-pub fn plan(
+pub(crate) fn plan(
     project: &Project,
     args: &ManifestsArgs,
     made: FromMarkers,

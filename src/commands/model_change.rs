@@ -36,7 +36,7 @@ type Pair = [(String, String); 2];
 
 /// The resources whose types have another name, before and after. Both models have the same resources, in the same
 /// order.
-pub fn changed<'a>(
+pub(super) fn changed<'a>(
     before: &'a Project,
     after: &'a Project,
 ) -> impl Iterator<Item = (&'a Resource, &'a Resource)> {
@@ -54,7 +54,7 @@ fn in_package(words: &RenameMap, path: &str, text: &str, has_type: bool) -> Stri
 }
 
 /// The files of a project whose model changes.
-pub struct ModelChange {
+pub(super) struct ModelChange {
     files: RenamedFiles,
     /// Changes that add and remove modules and lines.
     around: Vec<Change>,
@@ -67,7 +67,7 @@ pub struct ModelChange {
 impl ModelChange {
     /// The resources of both models must be in the same order. `pairs` are the parts of the scaffold that both have,
     /// and `init` the files from `kbr init`, if they change.
-    pub fn of(
+    pub(super) fn of(
         before: &Project,
         after: &Project,
         words: &RenameMap,
@@ -148,7 +148,12 @@ impl ModelChange {
     }
 
     /// What the command wants, after [`Self::changes`].
-    pub fn desired(self, after: Project, changes: Vec<Change>, warnings: Vec<String>) -> Desired {
+    pub(super) fn desired(
+        self,
+        after: Project,
+        changes: Vec<Change>,
+        warnings: Vec<String>,
+    ) -> Desired {
         Desired {
             conflicts: self.conflicts,
             ..Desired::of(after, changes, warnings)
@@ -157,7 +162,12 @@ impl ModelChange {
 
     /// The files that change. Rust files that were formatted are formatted again. In PROJECT, a file that its owner
     /// deleted has its new path.
-    pub fn changes(&mut self, after: &mut Project, tree: &Tree, format: Format<'_>) -> Vec<Change> {
+    pub(super) fn changes(
+        &mut self,
+        after: &mut Project,
+        tree: &Tree,
+        format: Format<'_>,
+    ) -> Vec<Change> {
         let mut changes = Vec::new();
         for (from, (path, text)) in &mut self.files {
             let was = tree.text(from).unwrap_or_default();
@@ -193,7 +203,7 @@ impl ModelChange {
     }
 
     /// Warnings about the owner's text that still has the old name; after [`Self::changes`], which may move lines.
-    pub fn left(&self, words: &RenameMap, tree: &Tree) -> Vec<String> {
+    pub(super) fn left(&self, words: &RenameMap, tree: &Tree) -> Vec<String> {
         let is_unedited = |path: &str| {
             let text = tree.text(path).unwrap_or_default();
             self.known[0].is_unedited(path, text)

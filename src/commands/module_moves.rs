@@ -13,7 +13,7 @@ use crate::scaffold;
 use crate::tree::Tree;
 
 /// Formats the new text of a Rust file, given the old text.
-pub type Format<'a> = &'a dyn Fn(&str, String) -> String;
+pub(super) type Format<'a> = &'a dyn Fn(&str, String) -> String;
 
 /// The folders of the two packages that every project has.
 const IN_MAIN: [&str; 4] = ["api/", "src/", "tests/", "examples/"];
@@ -26,7 +26,7 @@ const FOLDERS: [Folder; 4] = [
 ];
 
 /// The Rust files that move, or that refer to a module that moves.
-pub fn moved(
+pub(super) fn moved(
     before: &Project,
     after: &Project,
     files: &BTreeMap<&str, &str>,
@@ -45,24 +45,24 @@ pub fn moved(
 }
 
 /// The names in paths of the project's crates, of the API and of the operator.
-pub fn crate_names(project: &Project) -> [Vec<String>; 2] {
+pub(super) fn crate_names(project: &Project) -> [Vec<String>; 2] {
     let own = project.project_name.crate_name();
     [vec!["api".to_owned(), format!("{own}_api")], vec![own]]
 }
 
 /// Whether the package with this manifest uses the project's crates.
-pub fn uses(project: &Project, manifest: &str) -> bool {
+pub(super) fn uses(project: &Project, manifest: &str) -> bool {
     packages::uses(manifest, project.project_name.as_str())
 }
 
 /// Whether a file is of the two packages that every project has.
-pub fn is_in_main(path: &str) -> bool {
+pub(super) fn is_in_main(path: &str) -> bool {
     IN_MAIN.iter().any(|folder| path.starts_with(folder))
 }
 
 /// The project's own Rust files and the files beside them, also those of other packages, without vendored or generated
 /// files.
-pub fn sources(tree: &Tree) -> BTreeMap<&str, &str> {
+pub(super) fn sources(tree: &Tree) -> BTreeMap<&str, &str> {
     let is_source = |path: &str| {
         path != layout::CRDGEN
             && !layout::is_vendored(path)
@@ -159,7 +159,7 @@ fn modules_of(before: &Project, after: &Project) -> Vec<(Level, Move)> {
 
 /// The text of a moved declaration as its owner wrote it, if it corresponds to that line of the scaffold in
 /// that file.
-pub fn declaration<'a>(moved: &'a Moved, path: &str, line: &str) -> Option<&'a str> {
+pub(super) fn declaration<'a>(moved: &'a Moved, path: &str, line: &str) -> Option<&'a str> {
     let mut declarations = moved.declarations.iter();
     let found = declarations.find(|it| {
         let last = it.text.lines().last().unwrap_or_default();

@@ -11,7 +11,7 @@ use crate::tree::Tree;
 use crate::yaml::YamlError;
 
 /// A warning if the reference exists and is out of date.
-pub fn stale(crds: &[CrdDocument], tree: &Tree) -> Option<String> {
+pub(super) fn stale(crds: &[CrdDocument], tree: &Tree) -> Option<String> {
     let now = generated(tree)?;
     let path = layout::API_REFERENCE;
     match reference(crds, tree) {
@@ -22,13 +22,13 @@ pub fn stale(crds: &[CrdDocument], tree: &Tree) -> Option<String> {
 }
 
 /// The reference that kbr has generated.
-pub fn generated(tree: &Tree) -> Option<&str> {
+pub(super) fn generated(tree: &Tree) -> Option<&str> {
     tree.text(layout::API_REFERENCE)
         .filter(|text| is_generated(text))
 }
 
 /// The reference of these types; `None` if there are none.
-pub fn reference(crds: &[CrdDocument], tree: &Tree) -> Result<Option<String>, YamlError> {
+pub(super) fn reference(crds: &[CrdDocument], tree: &Tree) -> Result<Option<String>, YamlError> {
     let samples = kustomize::files(tree, layout::SAMPLES)?;
     docs::reference(crds, &samples, &envtest::DEFAULT.to_string())
 }

@@ -33,7 +33,7 @@ struct Found {
 }
 
 /// The files of a project that are rendered again.
-pub struct Refresh<'a> {
+pub(super) struct Refresh<'a> {
     /// What they are a part of, such as the scaffold.
     whole: &'static str,
     rendered: Rendered,
@@ -43,17 +43,17 @@ pub struct Refresh<'a> {
     /// See [`Refresh::inherited`]. Only a changed manifest needs it.
     inherited: OnceCell<BTreeSet<String>>,
     /// The new PROJECT.
-    pub project: Project,
-    pub changes: Vec<Change>,
-    pub warnings: Vec<String>,
-    pub conflicts: Vec<String>,
+    pub(crate) project: Project,
+    pub(crate) changes: Vec<Change>,
+    pub(crate) warnings: Vec<String>,
+    pub(crate) conflicts: Vec<String>,
     /// Why the base of an edited file could not be looked for.
     refused: Vec<GitError>,
 }
 
 impl<'a> Refresh<'a> {
     /// `rendered` is what kbr has rendered for the project.
-    pub fn of(
+    pub(super) fn of(
         whole: &'static str,
         project: &Project,
         rendered: Rendered,
@@ -78,7 +78,7 @@ impl<'a> Refresh<'a> {
 
     /// Brings up to date what is made from `config/` for others to install, a chart or a bundle: its files, with the edits of
     /// their owner. `is_part` says which files of the project belong to it. If its folder is gone, it is written again.
-    pub fn of_package(
+    pub(super) fn of_package(
         what: &'static str,
         project: &Project,
         tree: &'a Tree,
@@ -102,7 +102,7 @@ impl<'a> Refresh<'a> {
     }
 
     /// What the command wants; `next` is the next command to type.
-    pub fn desired(self, next: &'static str) -> Result<Desired> {
+    pub(super) fn desired(self, next: &'static str) -> Result<Desired> {
         Error::all(self.refused)?;
         Ok(Desired {
             changes: self.changes,
@@ -115,7 +115,11 @@ impl<'a> Refresh<'a> {
 
     /// Brings these files up to date, by their paths, and takes away what is no longer among them; `is_part` says whether
     /// a recorded file belongs to them.
-    pub fn files(&mut self, files: &BTreeMap<String, String>, is_part: impl Fn(&str) -> bool) {
+    pub(super) fn files(
+        &mut self,
+        files: &BTreeMap<String, String>,
+        is_part: impl Fn(&str) -> bool,
+    ) {
         let recorded = self.project.files.keys();
         let gone = recorded.filter(|path| is_part(path) && !files.contains_key(*path));
         let gone: Vec<String> = gone.cloned().collect();

@@ -5,10 +5,10 @@
 //! is a new one: [`cluster`] explains what that means. Pure, except for the formatter that it is given.
 
 mod cluster;
-pub mod error;
+pub(crate) mod error;
 mod group;
 mod kind;
-pub mod project;
+pub(crate) mod project;
 mod version;
 
 use std::collections::BTreeSet;
@@ -35,7 +35,12 @@ use error::RenameError;
 type Requested = (Project, RenameMap, Vec<String>);
 
 /// The project with the new name, and the changes to its files.
-pub fn plan(project: &Project, args: &Rename, tree: &Tree, format: Format<'_>) -> Result<Desired> {
+pub(crate) fn plan(
+    project: &Project,
+    args: &Rename,
+    tree: &Tree,
+    format: Format<'_>,
+) -> Result<Desired> {
     let before = &storage::remembered(project, tree)?;
     let (mut after, mut words, of_cluster) = match args {
         Rename::Kind(args) => kind::requested(before, args)?,

@@ -24,31 +24,31 @@ const ENDINGS: [&str; 7] = [
 
 /// Pairs of old and new names.
 #[derive(Debug, Default, Clone)]
-pub struct RenameMap {
+pub(super) struct RenameMap {
     /// The names in paths of the project's crates.
-    pub crates: Vec<String>,
+    pub(crate) crates: Vec<String>,
     /// The group, including the domain.
-    pub group: [String; 2],
+    pub(crate) group: [String; 2],
     /// The kind, if it changes.
-    pub kind: Option<[String; 2]>,
+    pub(crate) kind: Option<[String; 2]>,
     /// The name of its type, if the kind changes.
-    pub type_name: Option<[String; 2]>,
+    pub(crate) type_name: Option<[String; 2]>,
     /// The version, if it changes.
-    pub version: Option<[String; 2]>,
+    pub(crate) version: Option<[String; 2]>,
     /// The module of a version, if all code in a file is for another one.
-    pub version_module: Option<[String; 2]>,
+    pub(crate) version_module: Option<[String; 2]>,
     /// The plurals of the kinds concerned; empty if these are all kinds of the group.
-    pub plurals: Vec<[String; 2]>,
+    pub(crate) plurals: Vec<[String; 2]>,
     /// The names of the webhooks in the API server's configuration.
-    pub webhooks: Vec<[String; 2]>,
+    pub(crate) webhooks: Vec<[String; 2]>,
     /// By what else to recognize that a text still has the old name: for a kind, the kind in lower case.
-    pub left: Vec<String>,
+    pub(crate) left: Vec<String>,
     /// Unless this is empty, one of these words must also be in the text.
-    pub left_beside: Vec<String>,
+    pub(crate) left_beside: Vec<String>,
 }
 
 /// The names of the webhooks of a resource in the API server's configuration, before and after.
-pub fn webhook_names(both: [(&Project, &Resource); 2]) -> [[String; 2]; 2] {
+pub(super) fn webhook_names(both: [(&Project, &Resource); 2]) -> [[String; 2]; 2] {
     Admission::ALL.map(|admission| {
         both.map(|(project, resource)| scaffold::webhook_name(project, resource, admission))
     })
@@ -56,7 +56,7 @@ pub fn webhook_names(both: [(&Project, &Resource); 2]) -> [[String; 2]; 2] {
 
 impl RenameMap {
     /// Whether a type of the new kind has that name.
-    pub fn is_new_type(&self, name: &str) -> bool {
+    pub(super) fn is_new_type(&self, name: &str) -> bool {
         let ending = self
             .type_name
             .as_ref()
@@ -67,13 +67,13 @@ impl RenameMap {
     /// Rust code with the new names, but not of other crates: types of the kind as identifiers, in links of doc comments and in
     /// literals of attributes that contain nothing else; the group of `#[kube]`; its version if `has_type`;
     /// and all of them in code markers.
-    pub fn in_code(&self, text: &str, has_type: bool) -> String {
+    pub(super) fn in_code(&self, text: &str, has_type: bool) -> String {
         let code = Code::read(text);
         self.with_origins(text, &code, &Origins::of(&code, &self.crates), has_type)
     }
 
     /// The same for code of another package: only what it takes from the project's crates has new names.
-    pub fn in_other_package(&self, text: &str) -> String {
+    pub(super) fn in_other_package(&self, text: &str) -> String {
         let code = Code::read(text);
         let origins = Origins::in_other_package(&code, &self.crates);
         self.with_origins(text, &code, &origins, false)
@@ -165,7 +165,7 @@ impl RenameMap {
     }
 
     /// The old names that are in a text, each with its lines; of several in one line, the first.
-    pub fn left_in(&self, text: &str) -> BTreeMap<&str, Vec<usize>> {
+    pub(super) fn left_in(&self, text: &str) -> BTreeMap<&str, Vec<usize>> {
         let mut left: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
         let beside = &self.left_beside;
         if !beside.is_empty() && !beside.iter().any(|it| text.contains(it)) {
@@ -225,7 +225,7 @@ fn renamed([old, new]: &[String; 2], word: &Segment) -> Option<Replacement> {
 }
 
 /// Whether a text has that word, or those words, such as a path.
-pub fn has_word(text: &str, word: &str) -> bool {
+pub(super) fn has_word(text: &str, word: &str) -> bool {
     let is_part = |c: char| c.is_alphanumeric() || c == '_';
     text.match_indices(word).any(|(at, _)| {
         let (before, after) = (&text[..at], &text[at + word.len()..]);

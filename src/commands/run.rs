@@ -21,18 +21,18 @@ use crate::vendored;
 const UPDATE: &str = "update";
 
 /// A command, and where it runs.
-pub struct Run<'a> {
-    pub root: PathBuf,
-    pub mode: Mode,
-    pub is_verbose: bool,
-    pub command: String,
+pub(super) struct Run<'a> {
+    pub(crate) root: PathBuf,
+    pub(crate) mode: Mode,
+    pub(crate) is_verbose: bool,
+    pub(crate) command: String,
     /// The whole command line, if typing it again after success would be refused.
     line: Option<String>,
-    pub report: &'a Report,
+    pub(crate) report: &'a Report,
 }
 
 impl<'a> Run<'a> {
-    pub fn of(cli: &Cli, report: &'a Report) -> Result<Self> {
+    pub(super) fn of(cli: &Cli, report: &'a Report) -> Result<Self> {
         let folder = cli.directory.as_deref().unwrap_or(Path::new("."));
         if !folder.is_dir() {
             let dir = folder.to_owned();
@@ -64,7 +64,7 @@ impl<'a> Run<'a> {
     }
 
     /// Finishes the work of a kbr that was killed. Returns whether that was this same command.
-    pub fn finish_interrupted(&self) -> Result<bool> {
+    pub(super) fn finish_interrupted(&self) -> Result<bool> {
         let Some(finished) = apply::finish(&self.root, self.mode == Mode::Apply)? else {
             return Ok(false);
         };
@@ -84,7 +84,7 @@ impl<'a> Run<'a> {
 
     /// The end of every command: turns `desired` into a plan, carries it out, checks it or shows it,
     /// and reports it.
-    pub fn end(&self, tree: &Tree, desired: Desired) -> Result<()> {
+    pub(super) fn end(&self, tree: &Tree, desired: Desired) -> Result<()> {
         let plan = resolve(desired.changes, desired.project, tree)?;
         if self.mode == Mode::Apply {
             let typed = Typed {
@@ -120,7 +120,7 @@ impl<'a> Run<'a> {
     }
 }
 
-pub fn resolve(changes: Vec<Change>, project: Option<Project>, tree: &Tree) -> Result<Plan> {
+pub(super) fn resolve(changes: Vec<Change>, project: Option<Project>, tree: &Tree) -> Result<Plan> {
     let plan = Plan::resolve(changes, tree)?;
     let Some(project) = project else {
         return Ok(plan);

@@ -19,7 +19,7 @@ use crate::tree::Tree;
 use crate::yaml::{self, YamlError};
 
 /// Refuses the removal of the version that has been the stored one so far, and a hub that is not stored.
-pub fn check(project: &Project, tree: &Tree) -> Result<()> {
+pub(super) fn check(project: &Project, tree: &Tree) -> Result<()> {
     let mut errors: Vec<Error> = Vec::new();
     for api in project.apis().filter(|api| api.is_stored()) {
         match stored_so_far(api, tree) {
@@ -58,7 +58,7 @@ fn hub_not_stored(project: &Project, stored: &Resource) -> Option<ManifestsError
 }
 
 /// PROJECT with all versions in which objects may be stored, recorded at the stored version of each kind.
-pub fn remembered(project: &Project, tree: &Tree) -> Result<Project, YamlError> {
+pub(super) fn remembered(project: &Project, tree: &Tree) -> Result<Project, YamlError> {
     let mut after = project.clone();
     for api in &mut after.resources {
         let mut versions = BTreeSet::new();
@@ -74,7 +74,7 @@ pub fn remembered(project: &Project, tree: &Tree) -> Result<Project, YamlError> 
 }
 
 /// Every version in which objects of that kind may be stored.
-pub fn stored_versions(
+pub(super) fn stored_versions(
     project: &Project,
     resource: &Resource,
     tree: &Tree,
@@ -107,7 +107,7 @@ fn stored_so_far(resource: &Resource, tree: &Tree) -> Result<Option<String>, Yam
 
 /// Path and text of the migration instructions for each kind that needs them, and warnings about those that are new
 /// or changed.
-pub fn migrations(project: &Project, tree: &Tree) -> (Vec<(String, String)>, Vec<String>) {
+pub(super) fn migrations(project: &Project, tree: &Tree) -> (Vec<(String, String)>, Vec<String>) {
     let (mut files, mut warnings) = (Vec::new(), Vec::new());
     for api in project.apis().filter(|api| api.is_stored()) {
         let versions = project.stored_versions(api);
@@ -141,12 +141,12 @@ pub fn migrations(project: &Project, tree: &Tree) -> (Vec<(String, String)>, Vec
 }
 
 /// Path of the file that explains how to migrate a kind's objects.
-pub fn migration_file(api: &Resource) -> String {
+pub(super) fn migration_file(api: &Resource) -> String {
     format!("{}{}", layout::STORAGE_MIGRATION, file_name(api))
 }
 
 /// Path of the CRD of a kind.
-pub fn crd_file(resource: &Resource) -> String {
+pub(super) fn crd_file(resource: &Resource) -> String {
     format!("{}{}", layout::CRD_BASES, file_name(resource))
 }
 

@@ -12,17 +12,17 @@ use crate::project::{CoreType, Project, Resource};
 
 /// The type that a command is for. Its origin says who defines it.
 #[derive(Default)]
-pub struct Target {
+pub(crate) struct Target {
     /// `None` if it is neither in PROJECT nor in Kubernetes, nor in a CRD file that was given.
-    pub resource: Option<Resource>,
+    pub(crate) resource: Option<Resource>,
     /// The files that the tests of another operator's type need.
-    pub changes: Vec<Change>,
-    pub warnings: Vec<String>,
+    pub(crate) changes: Vec<Change>,
+    pub(crate) warnings: Vec<String>,
 }
 
 impl Target {
     /// Looks up the type that was typed. `crd` is the text of the CRD file that was given for a type of another operator.
-    pub fn of(
+    pub(crate) fn of(
         project: &Project,
         typed: &TypeArgs,
         args: &ExternalArgs,
@@ -54,7 +54,7 @@ fn core(typed: &TypeArgs) -> Result<Option<Resource>> {
 }
 
 /// The type that webhooks or policies are for, which must be known.
-pub fn known(
+pub(super) fn known(
     project: &Project,
     typed: &TypeArgs,
     found: Option<Resource>,
@@ -120,7 +120,7 @@ fn unknown_type(
 }
 
 /// The command that creates the type in that version, in the project's group if there is one.
-pub fn create_api(project: &Project, typed: &TypeArgs, version: &Version) -> String {
+pub(super) fn create_api(project: &Project, typed: &TypeArgs, version: &Version) -> String {
     let group = match project.apis().next() {
         Some(api) => api.group.as_ref(),
         None => typed.group(),
@@ -130,7 +130,7 @@ pub fn create_api(project: &Project, typed: &TypeArgs, version: &Version) -> Str
 }
 
 /// The plural that was typed, or else the default plural of the kind.
-pub fn plural(typed: Option<&Plural>, kind: &Kind) -> Result<Plural> {
+pub(super) fn plural(typed: Option<&Plural>, kind: &Kind) -> Result<Plural> {
     let default = || pluralize(&kind.lower()).parse();
     let plural = typed.cloned().map_or_else(default, Ok);
     plural.map_err(Error::name("--plural"))
@@ -138,7 +138,7 @@ pub fn plural(typed: Option<&Plural>, kind: &Kind) -> Result<Plural> {
 
 /// How to specify a suitable type of Kubernetes instead: its kinds of that group and version, or, if it has none of them,
 /// the options for its kind of that name.
-pub fn kubernetes_own(typed: &TypeArgs, is_suitable: fn(&CoreType) -> bool) -> String {
+pub(super) fn kubernetes_own(typed: &TypeArgs, is_suitable: fn(&CoreType) -> bool) -> String {
     let of_group = typed
         .group()
         .map(|group| CoreType::of_version(group, &typed.version));
@@ -173,7 +173,7 @@ fn nearest<'a>(all: impl Iterator<Item = &'a Resource>, typed: &TypeArgs) -> Vec
 
 /// How far a type is from the one that was typed: the same kind is nearest, then one that differs in case, the plural,
 /// and one that was misspelt; of equal ones, the one with the same group and version. Others are farthest.
-pub fn distance(resource: &Resource, typed: &TypeArgs) -> (usize, bool, bool) {
+pub(super) fn distance(resource: &Resource, typed: &TypeArgs) -> (usize, bool, bool) {
     let Some(letters) = misspelt(resource, &typed.kind) else {
         return (usize::MAX, false, false);
     };
@@ -185,7 +185,7 @@ pub fn distance(resource: &Resource, typed: &TypeArgs) -> (usize, bool, bool) {
 }
 
 /// How many letters of a kind were mistyped; none if so many that it is another one.
-pub fn misspelt(resource: &Resource, kind: &Kind) -> Option<usize> {
+pub(super) fn misspelt(resource: &Resource, kind: &Kind) -> Option<usize> {
     let typed = kind.lower();
     if typed == resource.plural.as_str() {
         return Some(0);
@@ -195,13 +195,13 @@ pub fn misspelt(resource: &Resource, kind: &Kind) -> Option<usize> {
 }
 
 /// The options for a type.
-pub fn named(resource: &Resource) -> String {
+pub(super) fn named(resource: &Resource) -> String {
     let options = options(resource.typed_group().as_ref(), &resource.version);
     format!("{options} --kind {}", resource.kind)
 }
 
 /// The options for a group and a version.
-pub fn options(group: Option<&Group>, version: &Version) -> String {
+pub(super) fn options(group: Option<&Group>, version: &Version) -> String {
     match group {
         Some(group) => format!("--group {group} --version {version}"),
         None => format!("--version {version}"),
@@ -209,7 +209,7 @@ pub fn options(group: Option<&Group>, version: &Version) -> String {
 }
 
 /// A group as PROJECT has it: what is before the domain, and the domain.
-pub fn halves(project: &Project, group: &str) -> Result<(Option<Group>, Domain), NameError> {
+pub(super) fn halves(project: &Project, group: &str) -> Result<(Option<Group>, Domain), NameError> {
     let own = project.domain.as_str();
     if group == own {
         return Ok((None, project.domain.clone()));

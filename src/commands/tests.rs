@@ -19,7 +19,7 @@ use crate::tree::Given;
 use miette::Diagnostic as _;
 
 /// The plan of a command for a project's files; `None` if the command does not plan.
-pub fn planned(cli: Cli, tree: &Tree) -> Option<Result<Plan>> {
+pub(crate) fn planned(cli: Cli, tree: &Tree) -> Option<Result<Plan>> {
     let desired = desired(cli, tree, &|_, _| Ok(None))?;
     Some(desired.and_then(|desired| resolve(desired.changes, desired.project, tree)))
 }
@@ -121,20 +121,20 @@ mod order;
 
 /// A project as values.
 #[derive(Clone, Default)]
-pub struct Bench {
-    pub files: BTreeMap<String, String>,
+pub(crate) struct Bench {
+    pub(crate) files: BTreeMap<String, String>,
     /// What was committed, the last commit last.
     commits: Vec<Arc<BTreeMap<String, String>>>,
 }
 
 impl Bench {
     /// The project that `kbr init` creates.
-    pub fn new() -> Self {
+    pub(crate) fn new() -> Self {
         Self::of("")
     }
 
     /// The project that `kbr init` creates with these options.
-    pub fn of(options: &str) -> Self {
+    pub(crate) fn of(options: &str) -> Self {
         // Most tests begin with one of few projects.
         static ALL: LazyLock<Mutex<BTreeMap<String, Bench>>> = LazyLock::new(Mutex::default);
         let made = || ALL.lock().unwrap_or_else(PoisonError::into_inner);
@@ -150,7 +150,7 @@ impl Bench {
     }
 
     /// The same without the files that no command touches.
-    pub fn small(options: &str) -> Self {
+    pub(crate) fn small(options: &str) -> Self {
         let mut bench = Self::of(options);
         bench
             .files
@@ -158,33 +158,33 @@ impl Bench {
         bench
     }
 
-    pub fn text(&self, path: &str) -> &str {
+    pub(crate) fn text(&self, path: &str) -> &str {
         let text = self.files.get(path);
         text.unwrap_or_else(|| panic!("no {path}"))
     }
 
-    pub fn project(&self) -> Project {
+    pub(crate) fn project(&self) -> Project {
         Project::parse(self.text(PROJECT_FILE)).expect("a valid PROJECT")
     }
 
     /// Appends `text` to a file, as its owner may.
-    pub fn edit(&mut self, path: &str, text: &str) {
+    pub(crate) fn edit(&mut self, path: &str, text: &str) {
         let file = self.files.entry(path.to_owned()).or_default();
         file.push_str(text);
     }
 
-    pub fn tree(&self) -> Tree {
+    pub(crate) fn tree(&self) -> Tree {
         let files = self.files.iter();
         files.map(|(path, text)| (&**path, &**text)).collect()
     }
 
     /// The project after the command `line`.
-    pub fn after(&self, line: &str) -> Self {
+    pub(crate) fn after(&self, line: &str) -> Self {
         self.with(&self.plan(line).expect("no refusal"))
     }
 
     /// The project after a plan.
-    pub fn with(&self, plan: &Plan) -> Self {
+    pub(crate) fn with(&self, plan: &Plan) -> Self {
         let mut after = self.clone();
         for step in &plan.steps {
             match &step.after {
@@ -196,12 +196,12 @@ impl Bench {
     }
 
     /// Commits the files.
-    pub fn commit(&mut self) {
+    pub(crate) fn commit(&mut self) {
         self.commits.push(Arc::new(self.files.clone()));
     }
 
     /// The files that were committed, the last commit first.
-    pub fn committed(&self) -> impl Iterator<Item = &BTreeMap<String, String>> {
+    pub(crate) fn committed(&self) -> impl Iterator<Item = &BTreeMap<String, String>> {
         self.commits.iter().rev().map(Arc::as_ref)
     }
 
@@ -213,12 +213,12 @@ impl Bench {
     }
 
     /// The plan of the command, compared with the files.
-    pub fn plan(&self, line: &str) -> Result<Plan> {
+    pub(crate) fn plan(&self, line: &str) -> Result<Plan> {
         self.planned(line).map(|(plan, _)| plan)
     }
 
     /// The plan of the command, and the files in which it leaves conflicts.
-    pub fn planned(&self, line: &str) -> Result<(Plan, Vec<String>)> {
+    pub(crate) fn planned(&self, line: &str) -> Result<(Plan, Vec<String>)> {
         let tree = self.tree();
         let desired = self.desired_in(&tree, line)?;
         let plan = resolve(desired.changes, desired.project, &tree)?;
@@ -226,7 +226,7 @@ impl Bench {
     }
 
     /// The changes that the command wants.
-    pub fn desired(&self, line: &str) -> Result<Desired> {
+    pub(crate) fn desired(&self, line: &str) -> Result<Desired> {
         self.desired_in(&self.tree(), line)
     }
 
@@ -246,7 +246,7 @@ impl Bench {
     }
 
     /// The changes that the command wants, each as text, sorted.
-    pub fn changes(&self, line: &str) -> Vec<String> {
+    pub(crate) fn changes(&self, line: &str) -> Vec<String> {
         let desired = self.desired(line).expect("no refusal");
         let change = |change: &Change| match change {
             Change::Create { path, force, .. } if *force => format!("force {path}"),
@@ -269,7 +269,7 @@ impl Bench {
     }
 
     /// The codes of all errors of the command.
-    pub fn refused(&self, line: &str) -> Vec<String> {
+    pub(crate) fn refused(&self, line: &str) -> Vec<String> {
         let error = self.plan(line).expect_err(line);
         let problems = Problem::all(&error).into_iter();
         problems.map(|problem| problem.code).collect()
@@ -278,7 +278,7 @@ impl Bench {
 
 /// Asserts that both have the same files and texts.
 #[track_caller]
-pub fn assert_same(one: &Bench, other: &Bench) {
+pub(crate) fn assert_same(one: &Bench, other: &Bench) {
     let paths = |bench: &Bench| bench.files.keys().cloned().collect::<Vec<_>>();
     assert_eq!(paths(one), paths(other));
     for (path, text) in &one.files {

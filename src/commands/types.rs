@@ -19,15 +19,15 @@ use crate::tree::Tree;
 
 /// What the compiled types of a project provide.
 #[derive(Default)]
-pub struct Types {
-    pub crds: Vec<CrdDocument>,
+pub(crate) struct Types {
+    pub(crate) crds: Vec<CrdDocument>,
     /// Remarks on fields, shown when a CRD changes.
-    pub remarks: Vec<Remark>,
+    pub(crate) remarks: Vec<Remark>,
     /// PROJECT with the scopes from the code, if they were changed there, and warnings about what else
     /// must follow.
-    pub scopes: Option<(Project, Vec<String>)>,
+    pub(crate) scopes: Option<(Project, Vec<String>)>,
     /// The schemas of Kubernetes' own types that have policies, by their paths in Rust.
-    pub kubernetes: Vec<(String, Value)>,
+    pub(crate) kubernetes: Vec<(String, Value)>,
 }
 
 impl Types {
@@ -35,7 +35,7 @@ impl Types {
     ///
     /// They must match PROJECT: otherwise a CRD would disappear silently, or get a name that
     /// nothing else knows.
-    pub fn of(project: &Project, crdgen: &str, tree: &Tree) -> Result<Self> {
+    pub(crate) fn of(project: &Project, crdgen: &str, tree: &Tree) -> Result<Self> {
         let mut compiled = crd::read(crdgen).map_err(|error| ManifestsError::Types(vec![error]))?;
         let kubernetes = crd::take_kubernetes(&mut compiled).map_err(ManifestsError::Types)?;
         let (types, remarks) = declared(tree);
@@ -65,14 +65,14 @@ impl Types {
 }
 
 /// Whether crdgen prints anything: types of the project, or types of Kubernetes' own that have policies.
-pub fn has_types(project: &Project) -> bool {
+pub(super) fn has_types(project: &Project) -> bool {
     let needs_schema = |it: &Resource| it.core_type().is_some() && !it.policies.is_empty();
     project.apis().next().is_some() || project.resources.iter().any(needs_schema)
 }
 
 /// Rewrites crdgen before it runs, if it differs from what PROJECT requires: everything else follows from
 /// its output.
-pub fn crdgen(project: &Project, tree: &Tree, next: &'static str) -> Option<Desired> {
+pub(super) fn crdgen(project: &Project, tree: &Tree, next: &'static str) -> Option<Desired> {
     let change = scaffold::crdgen(project);
     let Change::Generate { path, text } = &change else {
         return None;
@@ -101,7 +101,7 @@ fn declared(tree: &Tree) -> (Vec<Declared>, Vec<Remark>) {
 }
 
 /// Explains why crdgen crashed, if the sources show it.
-pub fn explained(error: CargoError, tree: &Tree) -> Error {
+pub(super) fn explained(error: CargoError, tree: &Tree) -> Error {
     let (types, _) = declared(tree);
     let endless = source::endless(&types).into_iter();
     let places = endless.map(|one| format!("`{}` in {}:{}", one.name, one.path, one.line));

@@ -26,7 +26,7 @@ struct InsertedLine {
 }
 
 /// The parts that are no longer needed, compared with the files.
-pub struct Unneeded<'a> {
+pub(super) struct Unneeded<'a> {
     files: BTreeSet<String>,
     lines: Vec<InsertedLine>,
     tree: &'a Tree,
@@ -38,7 +38,7 @@ pub struct Unneeded<'a> {
 
 impl<'a> Unneeded<'a> {
     /// The parts that `before` needs and `after` does not.
-    pub fn of(before: &Project, after: &Project, tree: &'a Tree, force: bool) -> Self {
+    pub(super) fn of(before: &Project, after: &Project, tree: &'a Tree, force: bool) -> Self {
         let mut unneeded = Self {
             files: BTreeSet::new(),
             lines: Vec::new(),
@@ -63,7 +63,7 @@ impl<'a> Unneeded<'a> {
     }
 
     /// The same without the files at these paths, which move.
-    pub fn except(mut self, moved: &BTreeSet<String>) -> Self {
+    pub(super) fn except(mut self, moved: &BTreeSet<String>) -> Self {
         self.files.retain(|path| !moved.contains(path));
         self.edited.retain(|path| !moved.contains(path));
         self
@@ -118,12 +118,12 @@ impl<'a> Unneeded<'a> {
     }
 
     /// Whether the project had that line.
-    pub fn has_line(&self, path: &str, fragment: &str) -> bool {
+    pub(super) fn has_line(&self, path: &str, fragment: &str) -> bool {
         self.lines_of(path).any(|line| line.fragment == fragment)
     }
 
     /// Removes the files from PROJECT's list, and returns the changes.
-    pub fn changes(&self, project: &mut Project) -> Vec<Change> {
+    pub(super) fn changes(&self, project: &mut Project) -> Vec<Change> {
         let mut changes = Vec::new();
         for path in &self.files {
             project.files.remove(path);
@@ -161,7 +161,7 @@ impl<'a> Unneeded<'a> {
 
     /// Warnings about files that stay, and lines that are no longer where kbr put them; `may_force` if the command has
     /// `--force`.
-    pub fn warnings(&self, may_force: bool) -> Vec<String> {
+    pub(super) fn warnings(&self, may_force: bool) -> Vec<String> {
         let force = if may_force {
             "; with `--force`, kbr deletes such files too"
         } else {

@@ -2,7 +2,7 @@
 //!
 //! Every file is rendered from PROJECT, and brought up to date as [`crate::evolve`] does it. Pure, except for [`Tools`].
 
-pub mod error;
+pub(crate) mod error;
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -23,15 +23,15 @@ use crate::tree::Tree;
 use crate::vendored::{self, Difference};
 
 /// What the plan needs from other programs.
-pub struct Tools<'a> {
-    pub history: History<'a>,
+pub(crate) struct Tools<'a> {
+    pub(crate) history: History<'a>,
     /// The lock file that cargo generates from these manifests and the existing lock file.
-    pub locked: &'a dyn Fn(&BTreeMap<&str, &str>) -> Result<String>,
-    pub format: Format<'a>,
+    pub(crate) locked: &'a dyn Fn(&BTreeMap<&str, &str>) -> Result<String>,
+    pub(crate) format: Format<'a>,
 }
 
 /// The files that an update may change, and the folders of the vendored crates.
-pub fn places(project: &Project) -> BTreeSet<String> {
+pub(crate) fn places(project: &Project) -> BTreeSet<String> {
     let fresh = rendering(project).into_keys();
     let recorded = project.files.keys().cloned();
     let vendored = layout::VENDORED.map(str::to_owned);
@@ -39,7 +39,7 @@ pub fn places(project: &Project) -> BTreeSet<String> {
 }
 
 /// The project as this kbr would have scaffolded it, with the edits of its owner.
-pub fn plan(project: &Project, tree: &Tree, tools: &Tools<'_>) -> Result<Desired> {
+pub(crate) fn plan(project: &Project, tree: &Tree, tools: &Tools<'_>) -> Result<Desired> {
     let parts = scaffold::of(project).into_iter();
     let given = parts.filter(|part| matches!(part.what, What::Given(_)));
     let given: BTreeSet<String> = given.map(|part| part.path).collect();

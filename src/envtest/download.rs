@@ -21,7 +21,7 @@ use super::{Binary, Platform, Selector, Version};
 use crate::error::{IoError, beginning};
 
 /// The URL of setup-envtest's index.
-pub const INDEX: &str =
+pub(crate) const INDEX: &str =
     "https://raw.githubusercontent.com/kubernetes-sigs/controller-tools/HEAD/envtest-releases.yaml";
 
 /// The most bytes of an index that are read; the official one has about 150 000.
@@ -34,23 +34,23 @@ const CONNECT: Duration = Duration::from_secs(10);
 const SILENCE: Duration = Duration::from_secs(60);
 
 /// The contents of an index, and its URL.
-pub struct Index {
+pub(crate) struct Index {
     url: String,
     releases: BTreeMap<Version, BTreeMap<String, Archive>>,
 }
 
 /// One archive, as listed in the index.
 #[derive(Debug, Clone, Deserialize)]
-pub struct Archive {
+pub(crate) struct Archive {
     #[serde(rename = "selfLink")]
-    pub url: String,
+    pub(crate) url: String,
     /// Lower-case hexadecimal digits of the SHA-512 checksum.
     hash: String,
 }
 
 impl Index {
     /// Reads the index at `url`.
-    pub fn fetch(url: &str) -> Result<Self, EnvtestError> {
+    pub(crate) fn fetch(url: &str) -> Result<Self, EnvtestError> {
         let mut bytes = Vec::new();
         let body = get(url)?.into_reader();
         body.take(INDEX_MAX)
@@ -81,7 +81,7 @@ impl Index {
     }
 
     /// Returns the newest matching version that is available for `platform`, and its archive.
-    pub fn find(
+    pub(crate) fn find(
         &self,
         selector: Selector,
         platform: &Platform,
@@ -113,7 +113,7 @@ impl Index {
 impl Archive {
     /// Downloads the archive into `work` and unpacks the `missing` binaries there; `progress` receives
     /// the number of bytes so far, and the total if that is known.
-    pub fn fetch(
+    pub(crate) fn fetch(
         &self,
         missing: &[Binary],
         work: &Work,

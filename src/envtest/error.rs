@@ -15,7 +15,7 @@ const SOURCE: &str = "add `--from-source` to build it with Go";
 const MAINTAINERS: &str = "the maintainers of the index";
 
 #[derive(Debug, Error, Diagnostic)]
-pub enum EnvtestError {
+pub(crate) enum EnvtestError {
     #[error("cannot find a data directory: HOME is not set")]
     #[diagnostic(code("envtest-no-home"))]
     #[diagnostic(help("set HOME, or XDG_DATA_HOME to a folder"))]
@@ -134,7 +134,7 @@ pub enum EnvtestError {
 }
 
 /// The selector as another argument; empty for the default.
-pub fn argument(selector: Selector) -> String {
+pub(crate) fn argument(selector: Selector) -> String {
     if selector == Selector::default() {
         String::new()
     } else {

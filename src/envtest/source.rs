@@ -23,7 +23,7 @@ const KNOWN: [&str; 8] = [
 ];
 
 /// Returns the version to build where no index says which one is the newest.
-pub fn newest(selector: Selector) -> Result<Version, EnvtestError> {
+pub(crate) fn newest(selector: Selector) -> Result<Version, EnvtestError> {
     let Selector { minor, patch } = selector;
     if let Some(patch) = patch {
         return Ok(Version { minor, patch });
@@ -34,18 +34,18 @@ pub fn newest(selector: Selector) -> Result<Version, EnvtestError> {
 }
 
 /// The folder of the module that requires Kubernetes, in the work folder.
-pub const KUBERNETES: &str = "kubernetes";
+pub(crate) const KUBERNETES: &str = "kubernetes";
 
 /// The folder of the module that requires etcd.
-pub const ETCD: &str = "etcd";
+pub(super) const ETCD: &str = "etcd";
 
 /// The folder for Go's temporary files, which must exist.
-pub const TEMPORARY: &str = "tmp";
+pub(crate) const TEMPORARY: &str = "tmp";
 
 /// The variables that override the user's environment for a build in `work`: Go writes only to that
 /// folder, and the user's settings do not change what is built. GOPROXY, GOSUMDB and GOTOOLCHAIN keep
 /// the user's values.
-pub fn environment(work: &Path, platform: &Platform) -> Vec<(&'static str, OsString)> {
+pub(crate) fn environment(work: &Path, platform: &Platform) -> Vec<(&'static str, OsString)> {
     let folder = |name: &str| work.join(name).into_os_string();
     vec![
         ("GOPATH", folder("path")),
@@ -65,7 +65,7 @@ pub fn environment(work: &Path, platform: &Platform) -> Vec<(&'static str, OsStr
 /// What `go env -json GOVERSION GOTOOLCHAIN` prints.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
-pub struct Go {
+pub(crate) struct Go {
     #[serde(rename = "GOVERSION")]
     version: String,
     /// Empty before Go 1.21, which cannot fetch another one.
@@ -75,7 +75,7 @@ pub struct Go {
 
 impl Go {
     /// Checks that this Go can build `recipe`, or fetch a Go that can.
-    pub fn check(self, recipe: &Recipe) -> Result<(), EnvtestError> {
+    pub(crate) fn check(self, recipe: &Recipe) -> Result<(), EnvtestError> {
         let is_enough = numbers(&self.version) >= numbers(&recipe.go);
         let may_switch = ["auto", "path"]
             .iter()
@@ -104,14 +104,14 @@ fn numbers(version: &str) -> Vec<u32> {
 /// What `go mod download -json` prints; it has the file even if Go is too old for the module.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, rename_all = "PascalCase")]
-pub struct Downloaded {
-    pub go_mod: Option<PathBuf>,
-    pub error: Option<String>,
+pub(crate) struct Downloaded {
+    pub(crate) go_mod: Option<PathBuf>,
+    pub(crate) error: Option<String>,
 }
 
 /// What Kubernetes' own `go.mod` says about building it.
 #[derive(Debug, PartialEq, Eq)]
-pub struct Recipe {
+pub(crate) struct Recipe {
     version: Version,
     /// The oldest Go that can build it, such as `1.26.0`.
     go: String,
@@ -121,7 +121,7 @@ pub struct Recipe {
 }
 
 impl Recipe {
-    pub fn parse(version: Version, go_mod: &str) -> Result<Self, EnvtestError> {
+    pub(crate) fn parse(version: Version, go_mod: &str) -> Result<Self, EnvtestError> {
         let lacks = |lacks| EnvtestError::GoMod { version, lacks };
         let mut pairs = BTreeMap::new();
         for line in go_mod.lines() {
@@ -152,7 +152,7 @@ impl Recipe {
     }
 
     /// The `go.mod` of each module that kbr builds from, by folder.
-    pub fn modules(&self) -> [(&'static str, String); 2] {
+    pub(crate) fn modules(&self) -> [(&'static str, String); 2] {
         let (go, version, etcd) = (&self.go, self.version, &self.etcd);
         let Version { minor, patch } = version;
         let names = self.staging.iter();
@@ -172,7 +172,7 @@ impl Recipe {
     }
 
     /// How to build `binary` into `to`: the module's folder, and the arguments of `go`.
-    pub fn build(&self, binary: Binary, to: &Path) -> (&'static str, Vec<OsString>) {
+    pub(crate) fn build(&self, binary: Binary, to: &Path) -> (&'static str, Vec<OsString>) {
         let (folder, stamp) = match binary {
             Binary::ETCD => (ETCD, String::new()),
             _ => (KUBERNETES, self.stamp()),
@@ -188,7 +188,7 @@ impl Recipe {
     }
 
     /// The version that a binary reports.
-    pub fn label(&self, binary: Binary) -> String {
+    pub(crate) fn label(&self, binary: Binary) -> String {
         match binary {
             Binary::ETCD => self.etcd.clone(),
             _ => format!("v{}", self.version),
@@ -212,7 +212,7 @@ impl Recipe {
 }
 
 /// The main package of `binary`.
-pub fn package(binary: Binary) -> String {
+pub(crate) fn package(binary: Binary) -> String {
     match binary {
         Binary::ETCD => "go.etcd.io/etcd/server/v3".to_owned(),
         _ => format!("k8s.io/kubernetes/cmd/{}", binary.0),
@@ -220,13 +220,13 @@ pub fn package(binary: Binary) -> String {
 }
 
 /// A `go.mod` without requirements: Go needs one in the folder that it runs in.
-pub fn empty_module(folder: &str) -> String {
+pub(crate) fn empty_module(folder: &str) -> String {
     format!("module kbr.example/{folder}\n")
 }
 
 /// Whether a line of Go's output reports progress, and not an error: a package that is built, a module
 /// that is downloaded.
-pub fn is_progress(line: &str) -> bool {
+pub(crate) fn is_progress(line: &str) -> bool {
     !line.contains(' ') || line.starts_with("go: downloading ")
 }
 

@@ -30,13 +30,13 @@ use crate::error::IoError;
 const WORK: &str = "kbr-work-";
 
 /// The folder in [`ASSETS`] of the user's environment, if it is set.
-pub fn assets() -> Option<PathBuf> {
+pub(crate) fn assets() -> Option<PathBuf> {
     let path = env::var_os(ASSETS).filter(|it| !it.is_empty())?;
     Some(PathBuf::from(path))
 }
 
 /// A kubectl: that of the user's environment, or the newest one in the cache.
-pub fn kubectl() -> Option<PathBuf> {
+pub(crate) fn kubectl() -> Option<PathBuf> {
     let cached = || Store::open().and_then(|store| Ok(store.matching(None)?));
     let cached = cached().unwrap_or_default().into_iter();
     let folders = assets().into_iter().chain(cached.map(|it| it.folder));
@@ -45,43 +45,43 @@ pub fn kubectl() -> Option<PathBuf> {
 }
 
 /// Which of the binaries are in `folder`.
-pub fn binaries_in(folder: &Path) -> Vec<Binary> {
+pub(crate) fn binaries_in(folder: &Path) -> Vec<Binary> {
     let mut binaries = Binary::ALL.to_vec();
     binaries.retain(|binary| folder.join(binary.file_name()).is_file());
     binaries
 }
 
 /// Which of `wanted` are not in `folder`.
-pub fn missing_in(folder: &Path, wanted: &[Binary]) -> Vec<Binary> {
+pub(crate) fn missing_in(folder: &Path, wanted: &[Binary]) -> Vec<Binary> {
     let mut missing = wanted.to_vec();
     missing.retain(|binary| !folder.join(binary.file_name()).is_file());
     missing
 }
 
 /// Whether two paths refer to the same folder.
-pub fn is_same(one: &Path, other: &Path) -> bool {
+pub(crate) fn is_same(one: &Path, other: &Path) -> bool {
     let (one, other) = (fs::canonicalize(one), fs::canonicalize(other));
     matches!((one, other), (Ok(one), Ok(other)) if one == other)
 }
 
 /// A version's folder below `k8s/`.
 #[derive(Debug)]
-pub struct Installed {
-    pub version: Version,
+pub(crate) struct Installed {
+    pub(crate) version: Version,
     /// As in the folder's name: the cache may have binaries for other platforms.
-    pub platform: String,
-    pub folder: PathBuf,
+    pub(crate) platform: String,
+    pub(crate) folder: PathBuf,
 }
 
 /// The cache.
-pub struct Store {
+pub(crate) struct Store {
     root: PathBuf,
     platform: Platform,
 }
 
 impl Store {
     /// The user's cache; creates nothing.
-    pub fn open() -> Result<Self, EnvtestError> {
+    pub(crate) fn open() -> Result<Self, EnvtestError> {
         let data = dirs::data_local_dir().ok_or(EnvtestError::NoHome)?;
         Ok(Self {
             root: data.join("kubebuilder-envtest"),
@@ -90,17 +90,17 @@ impl Store {
     }
 
     /// The folder of all versions.
-    pub fn versions_folder(&self) -> PathBuf {
+    pub(crate) fn versions_folder(&self) -> PathBuf {
         self.root.join("k8s")
     }
 
-    pub fn folder(&self, version: Version) -> PathBuf {
+    pub(crate) fn folder(&self, version: Version) -> PathBuf {
         let name = format!("{version}-{}", self.platform);
         self.versions_folder().join(name)
     }
 
     /// Every version of every platform, newest first.
-    pub fn installed(&self) -> Result<Vec<Installed>, IoError> {
+    pub(crate) fn installed(&self) -> Result<Vec<Installed>, IoError> {
         let folders = entries(&self.versions_folder())?.into_iter();
         let found = folders.filter_map(|(name, folder)| {
             let (version, platform) = name.split_once('-')?;
@@ -117,7 +117,7 @@ impl Store {
     }
 
     /// Every version for this platform that matches `selector`, newest first, complete or not.
-    pub fn matching(&self, selector: Option<Selector>) -> Result<Vec<Installed>, IoError> {
+    pub(crate) fn matching(&self, selector: Option<Selector>) -> Result<Vec<Installed>, IoError> {
         let platform = self.platform.to_string();
         let mut installed = self.installed()?;
         installed.retain(|found| {
@@ -128,7 +128,7 @@ impl Store {
     }
 
     /// The newest matching version that has all `wanted` binaries.
-    pub fn complete(
+    pub(crate) fn complete(
         &self,
         selector: Selector,
         wanted: &[Binary],
@@ -139,7 +139,7 @@ impl Store {
 
     /// Takes the lock for writing. If another kbr holds it, calls `waiting` with the lock's path, and
     /// waits.
-    pub fn lock(&self, waiting: impl FnOnce(&Path)) -> Result<LockedStore<'_>, IoError> {
+    pub(crate) fn lock(&self, waiting: impl FnOnce(&Path)) -> Result<LockedStore<'_>, IoError> {
         fs::create_dir_all(&self.root).map_err(IoError::at("create", &self.root))?;
         let path = self.root.join("kbr.lock");
         let mut options = fs::OpenOptions::new();
@@ -162,14 +162,14 @@ impl Store {
 }
 
 /// The lock for writing: it is released when this is dropped, or the process ends.
-pub struct LockedStore<'a> {
+pub(crate) struct LockedStore<'a> {
     store: &'a Store,
     _lock: File,
 }
 
 impl LockedStore<'_> {
     /// Removes the work folders of killed kbr processes, and returns their paths.
-    pub fn sweep(&self) -> Result<Vec<PathBuf>, IoError> {
+    pub(crate) fn sweep(&self) -> Result<Vec<PathBuf>, IoError> {
         let mut left = Vec::new();
         for (name, path) in entries(&self.store.root)? {
             if name.starts_with(WORK) {
@@ -181,7 +181,7 @@ impl LockedStore<'_> {
     }
 
     /// Creates a work folder, which is removed when it is dropped.
-    pub fn work(&self) -> Result<Work, IoError> {
+    pub(crate) fn work(&self) -> Result<Work, IoError> {
         let folder = Builder::new().prefix(WORK).tempdir_in(&self.store.root);
         Ok(Work {
             folder: folder.map_err(IoError::at("create a folder in", &self.store.root))?,
@@ -189,7 +189,7 @@ impl LockedStore<'_> {
     }
 
     /// Moves the finished binaries of `work` to the version's folder, and returns that folder.
-    pub fn install(&self, version: Version, work: &Work) -> Result<PathBuf, IoError> {
+    pub(crate) fn install(&self, version: Version, work: &Work) -> Result<PathBuf, IoError> {
         let (from, to) = (work.binaries()?, self.store.folder(version));
         let finished = entries(&from)?;
         for (_, path) in &finished {
@@ -213,7 +213,7 @@ impl LockedStore<'_> {
     }
 
     /// Removes a version. Renames it first, so that a half-removed folder never has its name.
-    pub fn remove(&self, installed: &Installed) -> Result<(), IoError> {
+    pub(crate) fn remove(&self, installed: &Installed) -> Result<(), IoError> {
         let work = self.work()?;
         let trash = work.path().join("removed");
         make_writable(&installed.folder)?;
@@ -224,40 +224,40 @@ impl LockedStore<'_> {
 }
 
 /// A folder for unfinished work.
-pub struct Work {
+pub(crate) struct Work {
     folder: TempDir,
 }
 
 impl Work {
-    pub fn path(&self) -> &Path {
+    pub(crate) fn path(&self) -> &Path {
         self.folder.path()
     }
 
     /// The folder of the binaries that [`LockedStore::install`] installs.
-    pub fn binaries(&self) -> Result<PathBuf, IoError> {
+    pub(crate) fn binaries(&self) -> Result<PathBuf, IoError> {
         self.create_folder("bin")
     }
 
-    pub fn create_folder(&self, name: &str) -> Result<PathBuf, IoError> {
+    pub(crate) fn create_folder(&self, name: &str) -> Result<PathBuf, IoError> {
         let path = self.path().join(name);
         fs::create_dir_all(&path).map_err(IoError::at("create", &path))?;
         Ok(path)
     }
 
-    pub fn write(&self, folder: &str, name: &str, text: &str) -> Result<(), IoError> {
+    pub(crate) fn write(&self, folder: &str, name: &str, text: &str) -> Result<(), IoError> {
         let path = self.create_folder(folder)?.join(name);
         fs::write(&path, text).map_err(IoError::at("write", path))
     }
 
     /// Creates a file for writing and then reading, and returns its path too, for messages.
-    pub fn file(&self, name: &str) -> Result<(File, PathBuf), IoError> {
+    pub(crate) fn file(&self, name: &str) -> Result<(File, PathBuf), IoError> {
         let path = self.path().join(name);
         let file = File::create_new(&path).map_err(IoError::at("create", &path))?;
         Ok((file, path))
     }
 
     /// Writes `content` as a binary; `unreadable` converts a failure to read it.
-    pub fn add(
+    pub(crate) fn add(
         &self,
         binary: Binary,
         content: &mut dyn Read,
@@ -271,7 +271,7 @@ impl Work {
 }
 
 /// Copies everything to the file at `path`, and calls `each` with every piece; `unreadable` converts a failure to read.
-pub fn copy(
+pub(super) fn copy(
     from: &mut dyn Read,
     to: &mut dyn Write,
     path: &Path,
@@ -292,7 +292,7 @@ pub fn copy(
     }
 }
 
-pub fn read(path: &Path) -> Result<String, IoError> {
+pub(crate) fn read(path: &Path) -> Result<String, IoError> {
     fs::read_to_string(path).map_err(IoError::at("read", path))
 }
 

@@ -13,8 +13,8 @@ use crate::error::quoted;
     "choose between the two texts at each `<<<<<<<`, then type the next command{}",
     .undo.as_ref().map(|undo| format!("; if everything was committed before, `{undo}` undoes this one")).unwrap_or_default()
 ))]
-pub struct ConflictError {
-    pub files: Vec<String>,
+pub(crate) struct ConflictError {
+    pub(crate) files: Vec<String>,
     /// What undoes the command that left the conflicts, if that was the last one.
-    pub undo: Option<String>,
+    pub(crate) undo: Option<String>,
 }

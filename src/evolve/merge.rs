@@ -18,7 +18,7 @@ const CONFLICT: [&str; 2] = ["<<<<<<< ours", ">>>>>>> theirs"];
 /// A line that its owner did not touch becomes the new one even if the lines next to it are the owner's. In a rename, lines
 /// of `new` that are those of `base` with other names are no difference: whoever has changed or removed such a line has no
 /// conflict.
-pub fn carried(
+pub(crate) fn carried(
     path: &str,
     [base, ours, new]: [&str; 3],
     is_rename: bool,
@@ -40,7 +40,7 @@ pub fn carried(
 
 /// A manifest merged by its tables; `None` if one of the texts is none. Without a base, everything that `ours` lacks is
 /// added. Dependencies of the workspace that are `inherited` stay.
-pub fn manifest(
+pub(crate) fn manifest(
     base: Option<&str>,
     ours: &str,
     new: &str,
@@ -53,7 +53,7 @@ pub fn manifest(
 }
 
 /// `ours` with those lines of `base` that are in it replaced: for a file of which kbr has rendered only these.
-pub fn with_lines_of(base: &str, ours: &str, new: &str) -> String {
+pub(crate) fn with_lines_of(base: &str, ours: &str, new: &str) -> String {
     if ours == base {
         return new.to_owned();
     }
@@ -85,7 +85,7 @@ fn is_like(one: &str, other: &str) -> bool {
 }
 
 /// How many of their words two texts have in common, between 0 and 1.
-pub fn similarity(one: &str, other: &str) -> f32 {
+pub(crate) fn similarity(one: &str, other: &str) -> f32 {
     TextDiff::from_words(one, other).ratio()
 }
 
@@ -119,13 +119,13 @@ fn merged(base: &str, ours: &str, new: &str) -> Result<String, String> {
 }
 
 /// Whether a merge has left a conflict in a file that is still there.
-pub fn has_conflict(text: &str) -> bool {
+pub(crate) fn has_conflict(text: &str) -> bool {
     let has = |line: &str| text.lines().any(|it| it.trim_end() == line);
     CONFLICT.into_iter().any(has)
 }
 
 /// The text with the line ends that `old` has.
-pub fn with_line_ends_of(old: &str, text: String) -> String {
+pub(crate) fn with_line_ends_of(old: &str, text: String) -> String {
     if old.contains("\r\n") {
         normalized(&text).replace('\n', "\r\n")
     } else {

@@ -6,7 +6,7 @@
 use similar::TextDiff;
 
 /// The patch that makes `new` of `old`.
-pub fn of(old: &str, new: &str) -> String {
+pub(super) fn of(old: &str, new: &str) -> String {
     let (olds, news): (Vec<&str>, Vec<&str>) = (lines(old), lines(new));
     let diff = TextDiff::from_slices(&olds, &news);
     let changed = diff
@@ -22,7 +22,7 @@ pub fn of(old: &str, new: &str) -> String {
 }
 
 /// `old` with the patch; `None` if the patch is not for it.
-pub fn applied(patch: &str, old: &str) -> Option<String> {
+pub(super) fn applied(patch: &str, old: &str) -> Option<String> {
     let olds = lines(old);
     let (mut news, mut at) = (Vec::new(), 0);
     for line in patch.lines() {

@@ -19,7 +19,7 @@ const PREFIX: &str = "kbr_test_";
 ///
 /// ext4 reuses no inode that was deleted in the last five minutes and searches for another one, which takes longer
 /// than a test that makes and deletes a project.
-pub fn folder() -> TempDir {
+pub(crate) fn folder() -> TempDir {
     // Tests put scripts into their folders.
     let is_fit = || {
         statvfs(MEMORY).is_ok_and(|disk| {
@@ -42,7 +42,7 @@ pub fn folder() -> TempDir {
 }
 
 /// Removes the folders of processes that are gone: one that is interrupted removes none.
-pub fn remove_abandoned(memory: &Path) {
+pub(super) fn remove_abandoned(memory: &Path) {
     let folders = fs::read_dir(memory).into_iter().flatten().flatten();
     for folder in folders {
         let name = folder.file_name();

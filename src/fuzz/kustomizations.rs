@@ -16,7 +16,7 @@ use crate::project::{PROJECT_FILE, Project};
 use crate::tree::Tree;
 
 /// A golden project, and its files.
-pub fn golden(name: &str) -> (Project, Files) {
+pub(crate) fn golden(name: &str) -> (Project, Files) {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("testdata");
     let loaded = Tree::load(&folder.join(name)).expect("a golden project");
     let files: Files = loaded

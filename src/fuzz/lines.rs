@@ -63,7 +63,7 @@ const HISTORIES: [&[&str]; 6] = [
 ];
 
 /// Various projects.
-pub static PROJECTS: LazyLock<Vec<Bench>> = LazyLock::new(|| {
+pub(crate) static PROJECTS: LazyLock<Vec<Bench>> = LazyLock::new(|| {
     let project = |lines: &&[&str]| {
         let lines = lines.iter();
         lines.fold(Bench::default(), |bench, line| bench.after(line))
@@ -149,7 +149,7 @@ const VERSIONS: &str = "v1·v1alpha1·v2·v2beta3·v10·v999999999";
 const BOOLEANS: &str = "true·false";
 
 /// A line, program name first, that is valid or nearly valid.
-pub fn line(random: &mut Random) -> Vec<OsString> {
+pub(crate) fn line(random: &mut Random) -> Vec<OsString> {
     let mut line = match random.below(10) {
         0 => init(random),
         1..=3 => create::api(random),

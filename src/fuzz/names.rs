@@ -16,7 +16,7 @@ use crate::names::{
 use crate::yaml;
 
 /// Names that at least one of the types accepts.
-pub static NAMES: Words = Words::new(|| {
+pub(crate) static NAMES: Words = Words::new(|| {
     "a·cronjob·my-operator·op2·x-1·api·tokio·self·example.com·my-org.io·1.2·batch·\
      foo.policy·sea-creatures·core·apps·k8s.io·networking.k8s.io·v1·v12·v1alpha1·v2beta3·\
      v999999999·v2·CronJob·HTTPProxy·Redis·Foo·FooSpec·Bar·Pod·Deployment·Ingress·Option·\
@@ -28,7 +28,7 @@ pub static NAMES: Words = Words::new(|| {
 });
 
 /// A name, valid or not.
-pub fn name(random: &mut Random) -> String {
+pub(crate) fn name(random: &mut Random) -> String {
     let name = random.pick(&NAMES);
     if random.one_in(2) {
         name.to_owned()

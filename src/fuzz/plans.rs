@@ -13,14 +13,14 @@ use crate::yaml;
 
 /// Checks what holds for every plan; remembers texts, since most of them repeat.
 #[derive(Default)]
-pub struct Judge {
+pub(crate) struct Judge {
     seen: HashSet<u64>,
     hasher: RandomState,
 }
 
 impl Judge {
     /// If the user's lines `may_change`, each file must still be valid in its language.
-    pub fn check(&mut self, plan: &Plan, may_change: bool) {
+    pub(crate) fn check(&mut self, plan: &Plan, may_change: bool) {
         for step in &plan.steps {
             let parts: Vec<&str> = step.path.split('/').collect();
             let is_plain = |part: &&str| !part.chars().any(|c| c.is_control() || c == '\\');
@@ -79,16 +79,16 @@ fn assert_reads(path: &str, text: &str) {
 }
 
 /// Asserts that readers of YAML 1.1 and of YAML 1.2 read the text alike.
-pub fn assert_is_yaml(path: &str, text: &str) {
+pub(crate) fn assert_is_yaml(path: &str, text: &str) {
     let old = yaml::read(path, text).unwrap_or_else(|error| panic!("{error}\n{text}"));
     let new: Result<Vec<Value>, _> = serde_saphyr::from_multiple(text);
     let new = new.unwrap_or_else(|error| panic!("{path}: {error}\n{text}"));
     assert_eq!(old, new, "{path}\n{text}");
 }
 
-pub type Files = BTreeMap<String, String>;
+pub(crate) type Files = BTreeMap<String, String>;
 
-pub fn tree(files: &Files) -> Tree {
+pub(crate) fn tree(files: &Files) -> Tree {
     files
         .iter()
         .map(|(path, text)| (&**path, &**text))
@@ -96,7 +96,7 @@ pub fn tree(files: &Files) -> Tree {
 }
 
 /// The files of a repository before `kbr init`.
-pub static FRESH: LazyLock<Files> = LazyLock::new(|| {
+pub(crate) static FRESH: LazyLock<Files> = LazyLock::new(|| {
     let files = [
         ("LICENSE", "mine\n"),
         (".gitignore", "/target\n"),

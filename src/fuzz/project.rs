@@ -25,7 +25,7 @@ static WORDS: Words = Words::new(|| {
 });
 
 /// A PROJECT file that may be wrong.
-pub fn project(random: &mut Random) -> String {
+pub(crate) fn project(random: &mut Random) -> String {
     let text = PROJECTS[random.below(PROJECTS.len())].files[PROJECT_FILE].as_str();
     // Hashes are most of the text, and matter little.
     let text = match text.split_once("files:\n") {

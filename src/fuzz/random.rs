@@ -8,7 +8,7 @@ use std::process::Command;
 use proptest::test_runner::{Config as ProptestConfig, RngSeed};
 
 /// Environment variable: how many cases of each test are tried.
-pub const CASES: &str = "KBR_FUZZ";
+pub(crate) const CASES: &str = "KBR_FUZZ";
 
 /// Environment variable: the seed of the first case; each further case has the next one.
 const SEED: &str = "KBR_SEED";
@@ -25,14 +25,14 @@ const ODD: [&str; 40] = [
 const LENGTHS: [usize; 14] = [0, 1, 2, 27, 28, 29, 58, 59, 60, 62, 63, 64, 253, 254];
 
 /// Choices that are always the same for a seed (SplitMix64).
-pub struct Random {
+pub(crate) struct Random {
     state: u64,
     /// The input, to be shown if the case fails.
     input: String,
 }
 
 impl Random {
-    pub fn new(seed: u64) -> Self {
+    pub(crate) fn new(seed: u64) -> Self {
         Self {
             // The choices of two seeds that follow each other would be the same ones, one later.
             state: mixed(seed),
@@ -46,31 +46,31 @@ impl Random {
     }
 
     /// A number below `end`, or 0.
-    pub fn below(&mut self, end: usize) -> usize {
+    pub(crate) fn below(&mut self, end: usize) -> usize {
         let end = u64::try_from(end.max(1)).expect("64 bits");
         usize::try_from(self.next() % end).expect("below what came in")
     }
 
     /// True in one of `of` cases.
-    pub fn one_in(&mut self, of: usize) -> bool {
+    pub(crate) fn one_in(&mut self, of: usize) -> bool {
         self.below(of) == 0
     }
 
-    pub fn pick<'a, T: ?Sized>(&mut self, from: &[&'a T]) -> &'a T {
+    pub(crate) fn pick<'a, T: ?Sized>(&mut self, from: &[&'a T]) -> &'a T {
         from[self.below(from.len())]
     }
 
     /// Remembers the input, which is shown if the case fails.
-    pub fn input(&mut self, input: impl std::fmt::Debug) {
+    pub(crate) fn input(&mut self, input: impl std::fmt::Debug) {
         self.input = format!("{input:?}");
     }
 
-    pub fn fails(&self, again: &str) {
+    pub(crate) fn fails(&self, again: &str) {
         say(&format!("input: {}\n{again}\n", self.input));
     }
 
     /// Returns `text` with a few changes; `words` are fragments of such texts.
-    pub fn mutate(&mut self, text: &str, words: &[&str]) -> String {
+    pub(crate) fn mutate(&mut self, text: &str, words: &[&str]) -> String {
         let mut text = text.to_owned();
         for _ in 0..=self.below(4) {
             self.mutate_once(&mut text, words);
@@ -147,7 +147,7 @@ fn mixed(mut z: u64) -> u64 {
 }
 
 /// The number in an environment variable.
-pub fn number_in(variable: &str) -> Option<u64> {
+pub(crate) fn number_in(variable: &str) -> Option<u64> {
     let text = env::var(variable).ok()?;
     Some(
         text.parse()
@@ -157,7 +157,7 @@ pub fn number_in(variable: &str) -> Option<u64> {
 
 /// The seed that a run begins with, unless the environment sets one: that of the commit that is checked out. So a
 /// run of the same commit repeats it, and each commit tries other cases.
-pub fn first_seed() -> u64 {
+pub(crate) fn first_seed() -> u64 {
     number_in(SEED).unwrap_or_else(|| {
         let mut git = Command::new("git");
         git.args(["rev-parse", "HEAD"]);
@@ -168,13 +168,13 @@ pub fn first_seed() -> u64 {
 }
 
 /// 0 for a copy of the repository without git.
-pub fn of_commit(commit: &str) -> u64 {
+pub(crate) fn of_commit(commit: &str) -> u64 {
     let start = commit.get(..8).unwrap_or_default();
     u64::from_str_radix(start, 16).unwrap_or(0)
 }
 
 /// The seeds of the cases of a run: `cases` of them or, if the environment sets a number, one in `share` of that.
-pub fn seeds(cases: u64, share: u64) -> Range<u64> {
+pub(crate) fn seeds(cases: u64, share: u64) -> Range<u64> {
     let count = number_in(CASES).map_or(cases, |asked| asked.div_ceil(share));
     let first = first_seed();
     first..first + count
@@ -182,7 +182,7 @@ pub fn seeds(cases: u64, share: u64) -> Range<u64> {
 
 /// The configuration of tests by proptest: as of all others, their seed is the commit's. A failure shows the input, and
 /// leaves no file.
-pub fn properties() -> ProptestConfig {
+pub(crate) fn properties() -> ProptestConfig {
     ProptestConfig {
         failure_persistence: None,
         rng_seed: RngSeed::Fixed(first_seed()),
@@ -191,11 +191,11 @@ pub fn properties() -> ProptestConfig {
 }
 
 /// How to repeat one case of a test.
-pub fn again(seed: u64, test: &str) -> String {
+pub(crate) fn again(seed: u64, test: &str) -> String {
     format!("repeat it with: {CASES}=1 {SEED}={seed} tests/tools/fuzz {test}")
 }
 
 /// Prints a text even if the test succeeds.
-pub fn say(text: &str) {
+pub(crate) fn say(text: &str) {
     let _ = std::io::stderr().write_all(text.as_bytes());
 }

@@ -23,8 +23,8 @@ use crate::manifests::schema::refused_by_server;
 use crate::tree::Given;
 use crate::yaml;
 
-pub use self::reason::Reason;
-pub use self::refusal::Refusal;
+pub(crate) use self::reason::Reason;
+pub(crate) use self::refusal::Refusal;
 
 /// The API group and the version of CRDs.
 const API_VERSION: &str = "apiextensions.k8s.io/v1";
@@ -33,23 +33,23 @@ const KIND: &str = "CustomResourceDefinition";
 
 /// A CRD, and where it was found.
 #[derive(Debug, Clone)]
-pub struct CrdDocument {
+pub(crate) struct CrdDocument {
     /// Its keys are in the order of the file.
-    pub crd: Value,
+    pub(crate) crd: Value,
     /// The path, as it was typed or below a folder that was typed.
-    pub file: String,
+    pub(crate) file: String,
     /// The line at which its document begins, from 1.
-    pub line: usize,
+    pub(crate) line: usize,
 }
 
 impl CrdDocument {
-    pub fn name(&self) -> &str {
+    pub(crate) fn name(&self) -> &str {
         text_of(&self.crd, "/metadata/name")
     }
 
     /// What `kbr manifests` would refuse if the project had these types. An API server that has the CRD may be of a version
     /// that allows rules to cost more.
-    pub fn refused(&self) -> Vec<Refusal> {
+    pub(crate) fn refused(&self) -> Vec<Refusal> {
         let versions = list_of(&self.crd, "/spec/versions").iter();
         let refused = versions.flat_map(|version| {
             let schema = &version["schema"]["openAPIV3Schema"];
@@ -70,15 +70,15 @@ impl CrdDocument {
 
 /// The CRDs of all files.
 #[derive(Debug, Clone, Default)]
-pub struct Documents {
+pub(crate) struct Documents {
     /// In the order of the paths and of the files, each CRD once.
-    pub crds: Vec<CrdDocument>,
+    pub(crate) crds: Vec<CrdDocument>,
     /// What was skipped in folders, and what the API server ignores in a CRD.
-    pub notes: Vec<String>,
+    pub(crate) notes: Vec<String>,
 }
 
 /// The CRDs in these files and folders, or everything that is wrong with them, apart from those that are left out.
-pub fn read(given: &[Given], left_out: &[String]) -> Result<Documents, Vec<Refusal>> {
+pub(crate) fn read(given: &[Given], left_out: &[String]) -> Result<Documents, Vec<Refusal>> {
     let mut reader = Reader {
         left_out,
         ..Reader::default()

@@ -6,18 +6,18 @@ use crate::yaml::{self, YamlError};
 
 /// The requested type, as found in a file.
 #[derive(Debug, PartialEq, Eq)]
-pub struct ExternalCrd {
+pub(crate) struct ExternalCrd {
     /// The text of its document only.
-    pub text: String,
-    pub plural: String,
-    pub is_cluster_scoped: bool,
+    pub(crate) text: String,
+    pub(crate) plural: String,
+    pub(crate) is_cluster_scoped: bool,
     /// An object with only the fields that the schema requires.
-    pub sample: Sample,
+    pub(crate) sample: Sample,
 }
 
 /// Why a file does not have the type.
 #[derive(Debug, PartialEq, Eq)]
-pub enum Absent {
+pub(crate) enum Absent {
     /// It is not YAML.
     Broken(YamlError),
     /// It has these kinds, each as `GROUP KIND`.
@@ -27,7 +27,7 @@ pub enum Absent {
 }
 
 /// The CRD of that kind among the documents of `text`, which is that of the file at `path`.
-pub fn find(
+pub(crate) fn find(
     path: &str,
     text: &str,
     group: &str,

@@ -4,12 +4,12 @@
 //! them reconcile what, [`types`] what the types say that CRDs do not, [`comments`] adds their comments to the CRDs. The CRDs are
 //! those that [`super::documents`] has read. Pure.
 
-pub mod comments;
-pub mod error;
+pub(crate) mod comments;
+pub(crate) mod error;
 mod lexer;
-pub mod project_file;
-pub mod reconcilers;
-pub mod source;
+pub(crate) mod project_file;
+pub(crate) mod reconcilers;
+pub(crate) mod source;
 mod types;
 
 use std::collections::BTreeMap;
@@ -23,27 +23,27 @@ use crate::layout;
 use crate::manifests::json::{list_of, text_of};
 
 /// The files of a project, by path.
-pub type Files = BTreeMap<String, String>;
+pub(crate) type Files = BTreeMap<String, String>;
 
 /// A project in Go.
 #[derive(Debug)]
-pub struct GoProject<'a> {
-    pub project: ProjectFile,
+pub(crate) struct GoProject<'a> {
+    pub(crate) project: ProjectFile,
     /// The Go module, such as `example.com/operator`.
-    pub module: String,
-    pub sources: Vec<GoFile<'a>>,
-    pub crds: Vec<Crd>,
+    pub(crate) module: String,
+    pub(crate) sources: Vec<GoFile<'a>>,
+    pub(crate) crds: Vec<Crd>,
     /// The group and the version of each package of types, by its folder.
-    pub packages: BTreeMap<&'a str, (String, String)>,
-    pub files: &'a Files,
+    pub(crate) packages: BTreeMap<&'a str, (String, String)>,
+    pub(crate) files: &'a Files,
 }
 
 /// A CRD of the project.
 #[derive(Debug)]
-pub struct Crd {
-    pub group: String,
-    pub kind: String,
-    pub versions: Vec<String>,
+pub(crate) struct Crd {
+    pub(crate) group: String,
+    pub(crate) kind: String,
+    pub(crate) versions: Vec<String>,
 }
 
 impl Crd {
@@ -58,7 +58,7 @@ impl Crd {
 }
 
 /// Whether kbr reads a file of a Go project.
-pub fn is_read(path: &str) -> bool {
+pub(crate) fn is_read(path: &str) -> bool {
     let name = path.rsplit('/').next().unwrap_or(path);
     let is_config =
         path.starts_with(layout::CONFIG) && (name.ends_with(".yaml") || name.ends_with(".yml"));
@@ -68,13 +68,13 @@ pub fn is_read(path: &str) -> bool {
 }
 
 /// Whether kbr reads a folder of a Go project: not what Go ignores, nor other people's code or tests.
-pub fn is_entered(path: &str) -> bool {
+pub(crate) fn is_entered(path: &str) -> bool {
     let name = path.rsplit('/').next().unwrap_or(path);
     !name.starts_with(['.', '_']) && !["vendor", "testdata", "node_modules", "bin"].contains(&name)
 }
 
 /// PROJECT of the project, which must be one that kbr can read.
-pub fn project_file(dir: &str, files: &Files) -> Result<ProjectFile, GoError> {
+pub(crate) fn project_file(dir: &str, files: &Files) -> Result<ProjectFile, GoError> {
     match files.get("PROJECT") {
         Some(text) => ProjectFile::read(dir, text),
         None => Err(GoError::NoProject {
@@ -86,7 +86,11 @@ pub fn project_file(dir: &str, files: &Files) -> Result<ProjectFile, GoError> {
 impl<'a> GoProject<'a> {
     /// Reads the project whose files these are, or says everything that is wrong with it; `dir` is its folder for
     /// messages.
-    pub fn read(dir: &str, files: &'a Files, documents: &Documents) -> Result<Self, Vec<GoError>> {
+    pub(crate) fn read(
+        dir: &str,
+        files: &'a Files,
+        documents: &Documents,
+    ) -> Result<Self, Vec<GoError>> {
         let mut project = project_file(dir, files).map_err(|error| vec![error])?;
         let mut errors = Vec::new();
         let mut sources = Vec::new();
@@ -137,7 +141,7 @@ impl<'a> GoProject<'a> {
     }
 
     /// The kinds of the project that have no CRD, and of which `is_wanted` holds.
-    pub fn without_crd(&self, is_wanted: impl Fn(&GoResource) -> bool) -> Vec<String> {
+    pub(crate) fn without_crd(&self, is_wanted: impl Fn(&GoResource) -> bool) -> Vec<String> {
         let lacks_crd = self.project.resources.iter().filter(|it| {
             let group = it.qualified_group();
             let is_kind = |crd: &&Crd| crd.group == group && crd.kind == it.kind;
@@ -151,13 +155,13 @@ impl<'a> GoProject<'a> {
     }
 
     /// What the Go types say that the CRDs do not.
-    pub fn hints(&self) -> Hints {
+    pub(crate) fn hints(&self) -> Hints {
         types::hints(self)
     }
 
     /// Group, version and kind of a type by the path of its Go package, if it is one of the project or of
     /// Kubernetes.
-    pub fn gvk_of(&self, package: &str) -> Option<(String, String)> {
+    pub(crate) fn gvk_of(&self, package: &str) -> Option<(String, String)> {
         if let Some(below) = package.strip_prefix(&self.module) {
             let folder = below.trim_start_matches('/');
             return self.packages.get(folder).cloned();

@@ -8,39 +8,39 @@ use std::collections::BTreeMap;
 
 /// The types of one Go package, by their names.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct GoPackage {
-    pub types: BTreeMap<String, GoType>,
+pub(crate) struct GoPackage {
+    pub(crate) types: BTreeMap<String, GoType>,
 }
 
 /// The declaration of a type: a struct, or a name for another type.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct GoType {
-    pub doc: String,
+pub(crate) struct GoType {
+    pub(crate) doc: String,
     /// In the order of the source; empty if the type is not a struct.
-    pub fields: Vec<GoField>,
+    pub(crate) fields: Vec<GoField>,
     /// The constants of the type, in the order of the source; none for a struct.
-    pub constants: Vec<GoConstant>,
+    pub(crate) constants: Vec<GoConstant>,
 }
 
 /// A field of a struct.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct GoField {
+pub(crate) struct GoField {
     /// The name in JSON; empty if the struct in the field is inlined.
-    pub json: String,
-    pub doc: String,
+    pub(crate) json: String,
+    pub(crate) doc: String,
     /// The type in the same package that the field has, or that the elements of its list or map have: `Job` for
     /// `[]Job`, `map[string]*Job` and `*Job`. Empty for any other type.
-    pub type_name: String,
+    pub(crate) type_name: String,
 }
 
 /// A constant whose type is a name for a string.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct GoConstant {
-    pub name: String,
-    pub value: String,
-    pub doc: String,
+pub(crate) struct GoConstant {
+    pub(crate) name: String,
+    pub(crate) value: String,
+    pub(crate) doc: String,
 }
 
 /// The packages of an operator, by group and version, such as `("batch.example.com", "v1")`. The type of a kind has the
 /// name of the kind.
-pub type Hints = BTreeMap<(String, String), GoPackage>;
+pub(crate) type Hints = BTreeMap<(String, String), GoPackage>;

@@ -6,7 +6,7 @@
 
 mod defaults;
 mod form;
-pub mod go;
+pub(crate) mod go;
 mod keywords;
 mod kind;
 mod kubernetes;
@@ -26,7 +26,7 @@ use serde_json::Value;
 use self::form::Group;
 use self::go::Go;
 use self::kind::{APPROVAL, kube, warnings};
-pub use self::kind::{conversion, is_of_go};
+pub(crate) use self::kind::{conversion, is_of_go};
 use self::kubernetes::Kubernetes;
 use self::model::{Shape, Struct, Use};
 use self::render::Module;
@@ -41,31 +41,31 @@ use crate::names::type_name;
 
 /// One version of a kind.
 #[derive(Debug)]
-pub struct Imported {
-    pub group: String,
-    pub version: String,
-    pub kind: String,
-    pub plural: String,
-    pub is_namespaced: bool,
-    pub is_stored: bool,
+pub(crate) struct Imported {
+    pub(crate) group: String,
+    pub(crate) version: String,
+    pub(crate) kind: String,
+    pub(crate) plural: String,
+    pub(crate) is_namespaced: bool,
+    pub(crate) is_stored: bool,
     /// Whether the CRD has the annotation that groups of Kubernetes need.
-    pub is_approved: bool,
+    pub(crate) is_approved: bool,
     /// The text of the module with its types.
-    pub types: String,
+    pub(crate) types: String,
     /// An object of the version.
-    pub sample: Value,
+    pub(crate) sample: Value,
 }
 
 /// What an import yields.
 #[derive(Debug, Default)]
-pub struct Import {
-    pub kinds: Vec<Imported>,
+pub(crate) struct Import {
+    pub(crate) kinds: Vec<Imported>,
     /// What the types do not say, worded as warnings.
-    pub warnings: Vec<String>,
+    pub(crate) warnings: Vec<String>,
 }
 
 /// Makes the types of CRDs.
-pub fn types(crds: &[&Value], hints: &Hints) -> Import {
+pub(crate) fn types(crds: &[&Value], hints: &Hints) -> Import {
     let mut groups = BTreeMap::<&str, Vec<&Value>>::new();
     for crd in crds {
         groups

@@ -24,23 +24,23 @@ const PARTS_OF_SLOW: usize = 2;
 
 /// How a process that ran a line ended.
 #[derive(Debug, PartialEq, Eq)]
-pub enum End {
+pub(crate) enum End {
     Done,
     Refused,
     Killed,
 }
 
 /// A process that ran a line.
-pub struct Ran {
-    pub end: End,
+pub(crate) struct Ran {
+    pub(crate) end: End,
     /// What it printed on standard output.
-    pub text: String,
+    pub(crate) text: String,
     /// How many writes it began, unless it was killed.
-    pub writes: usize,
+    pub(crate) writes: usize,
 }
 
 /// The running test, which a child process runs as well.
-pub struct Child {
+pub(crate) struct Child {
     test: &'static str,
     /// Chooses the writes; without one, all of them are tried.
     seed: Option<u64>,
@@ -48,7 +48,7 @@ pub struct Child {
 
 impl Child {
     /// In the process to be killed, runs the line and never returns.
-    pub fn of(test: &'static str) -> Self {
+    pub(crate) fn of(test: &'static str) -> Self {
         if let Ok(told) = env::var(TO_CHILD) {
             let mut words = told.splitn(3, ' ');
             let mut next = || words.next().expect("three words");
@@ -66,7 +66,7 @@ impl Child {
     }
 
     /// Runs a line in a child process.
-    pub fn run(&self, folder: &Path, line: &str, fails_at: usize, ends_at: usize) -> Ran {
+    pub(crate) fn run(&self, folder: &Path, line: &str, fails_at: usize, ends_at: usize) -> Ran {
         let mut child = Command::new(env::current_exe().expect("this program"));
         child.args(["--exact", self.test, "--test-threads=1"]);
         child.env(TO_CHILD, format!("{fails_at} {ends_at} {line}"));
@@ -87,7 +87,7 @@ impl Child {
     }
 
     /// Those of the writes of a line, from `first` to `last`, that this run tries.
-    pub fn drawn(&self, line: &str, first: usize, last: usize) -> BTreeSet<usize> {
+    pub(crate) fn drawn(&self, line: &str, first: usize, last: usize) -> BTreeSet<usize> {
         let is_slow = line.starts_with("edit") || line.starts_with("rename");
         let parts = if is_slow { PARTS_OF_SLOW } else { PARTS };
         drawn(first, last, parts, self.seed)

@@ -12,7 +12,7 @@ use crate::project::Project;
 use crate::yaml;
 
 /// What a user adds to `config/default` by a line, and the user of a chart by a value.
-pub const OPTIONAL: [&str; 2] = [layout::PROMETHEUS, layout::GRAFANA];
+pub(crate) const OPTIONAL: [&str; 2] = [layout::PROMETHEUS, layout::GRAFANA];
 
 /// Where kustomize writes which file an object comes from.
 const ORIGIN: &str = "config.kubernetes.io/origin";
@@ -23,26 +23,26 @@ const ADMISSION: &str = "admissionregistration.k8s.io";
 
 /// An object, and what it was called in its file.
 #[derive(Debug)]
-pub struct Object {
+pub(crate) struct Object {
     /// The path of its file.
-    pub file: String,
-    pub name: String,
-    pub value: Value,
+    pub(crate) file: String,
+    pub(crate) name: String,
+    pub(crate) value: Value,
 }
 
 impl Object {
-    pub fn kind(&self) -> &str {
+    pub(crate) fn kind(&self) -> &str {
         text_of(&self.value, "kind")
     }
 
     /// Whether its file is in that folder.
-    pub fn is_in(&self, folder: &str) -> bool {
+    pub(crate) fn is_in(&self, folder: &str) -> bool {
         let rest = self.file.strip_prefix(folder);
         rest.is_some_and(|rest| rest.starts_with('/'))
     }
 
     /// The API group; empty for the core group.
-    pub fn group(&self) -> &str {
+    pub(crate) fn group(&self) -> &str {
         let version = text_of(&self.value, "apiVersion");
         version.split_once('/').map_or("", |(group, _)| group)
     }
@@ -50,15 +50,15 @@ impl Object {
 
 /// `config/default`, and [`OPTIONAL`] beside it.
 #[derive(Debug, Default)]
-pub struct Build {
-    pub objects: Vec<Object>,
+pub(crate) struct Build {
+    pub(crate) objects: Vec<Object>,
     /// The folders of [`OPTIONAL`] that `config/default` contains.
-    pub enabled: BTreeSet<&'static str>,
+    pub(crate) enabled: BTreeSet<&'static str>,
 }
 
 impl Build {
     /// Reads what kubectl prints.
-    pub fn read(project: &Project, printed: &str) -> Result<Self, KustomizeError> {
+    pub(crate) fn read(project: &Project, printed: &str) -> Result<Self, KustomizeError> {
         let mut objects = Vec::new();
         for value in yaml::read("kubectl kustomize", printed)? {
             objects.push(object(value)?);
@@ -71,7 +71,7 @@ impl Build {
     }
 
     /// The folders of [`OPTIONAL`] that have objects in it.
-    pub fn folders(&self) -> BTreeSet<&'static str> {
+    pub(crate) fn folders(&self) -> BTreeSet<&'static str> {
         let is_there = |folder: &&str| self.objects.iter().any(|it| it.is_in(folder));
         OPTIONAL.into_iter().filter(is_there).collect()
     }

@@ -7,7 +7,7 @@ use crate::layout;
 use crate::yaml::YamlError;
 
 #[derive(Debug, Error, Diagnostic)]
-pub enum KustomizeError {
+pub(crate) enum KustomizeError {
     #[error(transparent)]
     #[diagnostic(transparent)]
     Yaml(#[from] YamlError),

@@ -10,12 +10,12 @@ use crate::manifests::json::list_of;
 use crate::names::objects;
 
 /// The container of the operator in its Deployment.
-pub fn container(deployment: &mut Value) -> Option<&mut Value> {
+pub(crate) fn container(deployment: &mut Value) -> Option<&mut Value> {
     containers(deployment).find(|container| container["name"] == objects::MANAGER_CONTAINER)
 }
 
 /// The index of the operator's Deployment.
-pub fn manager(objects: &mut [Object]) -> Result<usize, KustomizeError> {
+pub(crate) fn manager(objects: &mut [Object]) -> Result<usize, KustomizeError> {
     let objects = objects.iter_mut().enumerate();
     let found = objects.filter_map(|(at, object)| {
         let is_it = objects::is_manager(&object.value) && container(&mut object.value).is_some();
@@ -29,7 +29,7 @@ pub fn manager(objects: &mut [Object]) -> Result<usize, KustomizeError> {
 }
 
 /// Warnings about objects that expect other metrics than the operator's flags make it serve.
-pub fn metrics(objects: &mut [Object]) -> Result<Vec<String>, KustomizeError> {
+pub(crate) fn metrics(objects: &mut [Object]) -> Result<Vec<String>, KustomizeError> {
     let at = manager(objects)?;
     let Some(container) = container(&mut objects[at].value) else {
         return Ok(Vec::new());
@@ -93,7 +93,7 @@ pub fn metrics(objects: &mut [Object]) -> Result<Vec<String>, KustomizeError> {
 }
 
 /// Whether an object is only there because the manager serves metrics.
-pub fn is_for_metrics(object: &Object) -> bool {
+pub(super) fn is_for_metrics(object: &Object) -> bool {
     match object.kind() {
         "NetworkPolicy" => object.name == objects::METRICS_POLICY,
         "Service" => object.name == objects::METRICS_SERVICE,

@@ -6,7 +6,7 @@ use serde_json::Value;
 const CONTAINERS: [&str; 2] = ["containers", "initContainers"];
 
 /// The containers of a Deployment.
-pub fn containers(object: &mut Value) -> impl Iterator<Item = &mut Value> {
+pub(crate) fn containers(object: &mut Value) -> impl Iterator<Item = &mut Value> {
     let pod = object.pointer_mut("/spec/template/spec");
     let fields = pod.and_then(Value::as_object_mut).into_iter().flatten();
     let lists = fields.filter(|(key, _)| CONTAINERS.contains(&key.as_str()));
@@ -14,7 +14,7 @@ pub fn containers(object: &mut Value) -> impl Iterator<Item = &mut Value> {
 }
 
 /// The items of a list, if it exists.
-pub fn items<'a>(of: &'a mut Value, key: &str) -> impl Iterator<Item = &'a mut Value> {
+pub(crate) fn items<'a>(of: &'a mut Value, key: &str) -> impl Iterator<Item = &'a mut Value> {
     let list = of.get_mut(key).and_then(Value::as_array_mut);
     list.into_iter().flatten()
 }

@@ -16,12 +16,12 @@ const OWN: &str = "control-plane=controller-manager";
 
 /// `config/default/kustomization.yaml`.
 #[derive(Debug)]
-pub struct Root {
+pub(crate) struct Root {
     keys: Map<String, Value>,
 }
 
 impl Root {
-    pub fn read(tree: &Tree) -> Result<Self, KustomizeError> {
+    pub(crate) fn read(tree: &Tree) -> Result<Self, KustomizeError> {
         let path = layout::DEFAULT_KUSTOMIZATION;
         let what = match tree.entry(path) {
             Some(Entry::File(text)) => match &yaml::read(path, text)?[..] {
@@ -37,7 +37,7 @@ impl Root {
     }
 
     /// The folders of [`OPTIONAL`] that it lists.
-    pub fn enabled(&self) -> BTreeSet<&'static str> {
+    pub(crate) fn enabled(&self) -> BTreeSet<&'static str> {
         let keys = Value::Object(self.keys.clone());
         let listed = ["resources", "components"].map(|key| list_of(&keys, key).to_vec());
         let listed = listed.concat();
@@ -52,7 +52,7 @@ impl Root {
     }
 
     /// The text with marks, and with `more` folders of `config/` in it.
-    pub fn marked(&self, more: &[&str]) -> String {
+    pub(crate) fn marked(&self, more: &[&str]) -> String {
         let mut keys = self.keys.clone();
         let [begin, end] = mark::NAME;
         let suffix = text_of(&Value::Object(keys.clone()), "nameSuffix").to_owned();

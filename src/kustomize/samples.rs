@@ -8,7 +8,7 @@ use crate::tree::{self, Tree};
 use crate::yaml::{self, YamlError};
 
 /// The samples of versions that these CRDs serve, in the order of their files.
-pub fn samples(tree: &Tree, crds: &[Value]) -> Result<Vec<Value>, YamlError> {
+pub(crate) fn samples(tree: &Tree, crds: &[Value]) -> Result<Vec<Value>, YamlError> {
     let is_own = |object: &Value| {
         let version = text_of(object, "apiVersion");
         let Some((group, version)) = version.split_once('/') else {
@@ -31,7 +31,7 @@ pub fn samples(tree: &Tree, crds: &[Value]) -> Result<Vec<Value>, YamlError> {
 }
 
 /// The objects in the files of a folder.
-pub fn objects(tree: &Tree, folder: &str) -> Result<Vec<Value>, YamlError> {
+pub(crate) fn objects(tree: &Tree, folder: &str) -> Result<Vec<Value>, YamlError> {
     let mut objects = Vec::new();
     for (path, text) in files(tree, folder)? {
         objects.extend(yaml::read(path, text)?);
@@ -40,7 +40,10 @@ pub fn objects(tree: &Tree, folder: &str) -> Result<Vec<Value>, YamlError> {
 }
 
 /// The files of a folder that may have objects, which must all be text files.
-pub fn files<'a>(tree: &'a Tree, folder: &str) -> Result<Vec<(&'a str, &'a str)>, YamlError> {
+pub(crate) fn files<'a>(
+    tree: &'a Tree,
+    folder: &str,
+) -> Result<Vec<(&'a str, &'a str)>, YamlError> {
     let is_wanted = |path: &str| path.starts_with(folder) && tree::is_object(path);
     let entries = tree.entries().filter(|(path, _)| is_wanted(path));
     let read = entries.map(|(path, entry)| {

@@ -19,7 +19,7 @@ const ACCOUNT: &str = "/spec/template/spec/serviceAccountName";
 
 /// What kubectl would print if there were no patches and no replacements: the objects of the files and
 /// folders that `config/default` lists, and of those that are optional.
-pub fn printed(project: &Project, tree: &Tree) -> String {
+pub(crate) fn printed(project: &Project, tree: &Tree) -> String {
     let read = |path: &str, text: &str| yaml::read(path, text).unwrap_or_default();
     let root = tree.text(layout::DEFAULT_KUSTOMIZATION).unwrap_or_default();
     let root = read(layout::DEFAULT_KUSTOMIZATION, root);
@@ -70,7 +70,7 @@ pub fn printed(project: &Project, tree: &Tree) -> String {
 }
 
 /// The objects that tests make charts and bundles of.
-pub fn build(project: &Project, tree: &Tree) -> Build {
+pub(crate) fn build(project: &Project, tree: &Tree) -> Build {
     let build = Build::read(project, &printed(project, tree)).expect("objects");
     let enabled = Root::read(tree).expect("a kustomization").enabled();
     Build { enabled, ..build }

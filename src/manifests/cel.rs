@@ -12,10 +12,10 @@ mod sizes;
 mod tests;
 mod types;
 
-pub use self::cost::{CRD_LIMIT, Estimate, LIMIT, estimate};
-pub use self::parser::parse;
-pub use self::sizes::most_elements;
-pub use self::types::{Environment, Type, check, is_field_of_object};
+pub(crate) use self::cost::{CRD_LIMIT, Estimate, LIMIT, estimate};
+pub(crate) use self::parser::parse;
+pub(crate) use self::sizes::most_elements;
+pub(crate) use self::types::{Environment, Type, check, is_field_of_object};
 
 use std::fmt;
 
@@ -29,7 +29,7 @@ const KNOWN: &str = "\
 /// An expression. Operators are calls of functions named like them, such as `&&` and `?:`, and so are maps: of `{}`
 /// with each key, followed by its value. A function after its first argument has its dot: `a.f(b)` calls `.f`.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Expr {
+pub(crate) enum Expr {
     Constant(Literal),
     /// A string or bytes, with its length.
     Text(u64),
@@ -56,7 +56,7 @@ pub enum Expr {
 
 /// The type of a constant.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Literal {
+pub(crate) enum Literal {
     Bool,
     Double,
     Int,
@@ -68,9 +68,9 @@ pub enum Literal {
 
 /// What is wrong with an expression, and where: in characters from 1.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct CelError {
-    pub at: usize,
-    pub message: String,
+pub(crate) struct CelError {
+    pub(crate) at: usize,
+    pub(crate) message: String,
 }
 
 impl CelError {
@@ -123,7 +123,7 @@ fn scopes<'a>(function: &str, arguments: &'a [Expr]) -> [&'a [Expr]; 3] {
 }
 
 /// The names that an expression uses and neither it nor Kubernetes declares, in order of appearance.
-pub fn free_names(expression: &Expr) -> Vec<&str> {
+pub(crate) fn free_names(expression: &Expr) -> Vec<&str> {
     let mut names = Vec::new();
     collect(expression, &mut Vec::new(), &mut names);
     names

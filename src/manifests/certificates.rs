@@ -12,7 +12,7 @@ use super::rbac::bound_role;
 
 /// The text of `config/webhook/certificates_role.yaml`, from the webhook configurations and the names of the CRDs that the
 /// API server calls webhooks for; `None` if there are none.
-pub fn roles(configurations: &[Value], crds: &[String]) -> Option<String> {
+pub(crate) fn roles(configurations: &[Value], crds: &[String]) -> Option<String> {
     if configurations.is_empty() && crds.is_empty() {
         return None;
     }

@@ -23,18 +23,18 @@ use constant::constant;
 
 /// A marker that makes a manifest, with its place.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct CodeMarker {
-    pub kind: MarkerKind,
-    pub location: Location,
+pub(crate) struct CodeMarker {
+    pub(crate) kind: MarkerKind,
+    pub(crate) location: Location,
     /// The text of the constant with the path below the marker, if there is one.
-    pub constant: Option<Segment>,
+    pub(crate) constant: Option<Segment>,
     /// Name and words of each argument, in the order in which they are written.
     arguments: Vec<(String, Vec<String>)>,
 }
 
 /// What a marker is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum MarkerKind {
+pub(crate) enum MarkerKind {
     Rbac,
     Webhook,
     WebhookConfiguration,
@@ -48,7 +48,7 @@ impl MarkerKind {
     }
 
     /// The word behind `+kbr:`.
-    pub fn name(self) -> &'static str {
+    pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Rbac => "rbac",
             Self::Webhook => "webhook",
@@ -57,7 +57,7 @@ impl MarkerKind {
     }
 
     /// What such a marker looks like.
-    pub fn example(self) -> &'static str {
+    pub(crate) fn example(self) -> &'static str {
         match self {
             Self::Rbac => "write it like `// +kbr:rbac:groups=batch,resources=jobs,verbs=get;list`",
             Self::Webhook => {
@@ -74,22 +74,22 @@ impl MarkerKind {
 
 /// Where a marker begins; line and column count from 1, the column in characters.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Location {
-    pub path: String,
-    pub line: usize,
-    pub column: usize,
+pub(crate) struct Location {
+    pub(crate) path: String,
+    pub(crate) line: usize,
+    pub(crate) column: usize,
 }
 
 /// A marker that is not understood.
 #[derive(Debug, Clone, PartialEq, Eq, Error, Diagnostic)]
 #[error("{location}: {message}")]
 #[diagnostic(code("marker-invalid"))]
-pub struct MarkerError {
-    pub location: Location,
-    pub message: String,
+pub(crate) struct MarkerError {
+    pub(crate) location: Location,
+    pub(crate) message: String,
     /// What to write instead.
     #[help]
-    pub help: String,
+    pub(crate) help: String,
 }
 
 impl From<YamlError> for MarkerError {
@@ -111,12 +111,12 @@ impl fmt::Display for Location {
 
 impl Location {
     /// The beginning of a line.
-    pub fn start(path: String, line: usize) -> Self {
+    pub(crate) fn start(path: String, line: usize) -> Self {
         let column = 1;
         Self { path, line, column }
     }
 
-    pub fn error(&self, message: impl Into<String>, help: impl Into<String>) -> MarkerError {
+    pub(crate) fn error(&self, message: impl Into<String>, help: impl Into<String>) -> MarkerError {
         MarkerError {
             location: self.clone(),
             message: message.into(),
@@ -126,7 +126,7 @@ impl Location {
 }
 
 /// The markers of one source file that make manifests, and every marker in it that is not understood.
-pub fn read(path: &str, source: &str) -> (Vec<CodeMarker>, Vec<MarkerError>) {
+pub(crate) fn read(path: &str, source: &str) -> (Vec<CodeMarker>, Vec<MarkerError>) {
     let code = Code::read(source);
     let test_code = code.test_code();
     let (mut markers, mut errors) = (Vec::new(), Vec::new());
@@ -151,7 +151,7 @@ pub fn read(path: &str, source: &str) -> (Vec<CodeMarker>, Vec<MarkerError>) {
 }
 
 /// The markers of one kind as `parse` reads them, each with its location.
-pub fn parse_all<'m, T>(
+pub(crate) fn parse_all<'m, T>(
     markers: &'m [CodeMarker],
     kind: MarkerKind,
     parse: impl Fn(&CodeMarker) -> Result<T, MarkerError>,
@@ -247,7 +247,7 @@ fn parse(
 
 impl CodeMarker {
     /// The refusal of a marker in code that no operator has.
-    pub fn in_test_code(&self) -> MarkerError {
+    pub(crate) fn in_test_code(&self) -> MarkerError {
         self.error(
             format!("`+kbr:{}` is in code for tests", self.kind.name()),
             "move it to the code of the operator that needs it",
@@ -255,12 +255,12 @@ impl CodeMarker {
     }
 
     /// An error at the marker: what is wrong, and what to write instead.
-    pub fn error(&self, message: impl Into<String>, help: impl Into<String>) -> MarkerError {
+    pub(crate) fn error(&self, message: impl Into<String>, help: impl Into<String>) -> MarkerError {
         self.location.error(message, help)
     }
 
     /// That error, unless the marker is valid.
-    pub fn ensure(
+    pub(crate) fn ensure(
         &self,
         is_valid: bool,
         message: impl Into<String>,
@@ -274,7 +274,7 @@ impl CodeMarker {
     }
 
     /// Refuses every argument that is not one of `known`, which are separated by spaces.
-    pub fn check_names(&self, known: &str) -> Result<(), MarkerError> {
+    pub(crate) fn check_names(&self, known: &str) -> Result<(), MarkerError> {
         for (name, _) in &self.arguments {
             let help = suggest(name, known.split(' ')).unwrap_or_else(|| {
                 let list = known.replace(' ', ", ");
@@ -287,13 +287,13 @@ impl CodeMarker {
     }
 
     /// The words of an argument, as written.
-    pub fn texts(&self, name: &str) -> Option<&[String]> {
+    pub(crate) fn texts(&self, name: &str) -> Option<&[String]> {
         let found = self.arguments.iter().find(|(argument, _)| argument == name);
         found.map(|(_, words)| words.as_slice())
     }
 
     /// The words of an argument that lists names; the list as a whole may be in quotes.
-    pub fn words(&self, name: &str) -> Option<Vec<String>> {
+    pub(crate) fn words(&self, name: &str) -> Option<Vec<String>> {
         let texts = self.texts(name)?.iter();
         let without_end = |text: &str| text.strip_suffix(';').is_some_and(|rest| !rest.is_empty());
         let words = texts.flat_map(|text| {
@@ -305,7 +305,7 @@ impl CodeMarker {
 }
 
 /// The known word that is nearest to `word`, as a question, where one is near.
-pub fn suggest<'a>(word: &str, known: impl Iterator<Item = &'a str>) -> Option<String> {
+pub(crate) fn suggest<'a>(word: &str, known: impl Iterator<Item = &'a str>) -> Option<String> {
     let (distance, nearest) = known
         .map(|k| (strsim::damerau_levenshtein(word, k), k))
         .min()?;

@@ -14,23 +14,23 @@ use super::json::{is_true, list_of, text_of};
 
 /// One difference between two states of a CRD.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct CrdChange {
+pub(crate) struct CrdChange {
     /// Name of the CRD.
-    pub crd: String,
+    pub(crate) crd: String,
     /// The version, if the change is in a single version.
-    pub version: Option<String>,
+    pub(crate) version: Option<String>,
     /// The field, such as `spec.jobs[].name`; empty if the change is not in a field.
-    pub path: String,
+    pub(crate) path: String,
     /// What happened, in stable words, and to what: `field-removed`, `value-removed "A"`.
-    pub what: String,
-    pub is_break: bool,
+    pub(crate) what: String,
+    pub(crate) is_break: bool,
     /// What it means for objects and clients.
-    pub reason: String,
+    pub(crate) reason: String,
 }
 
 impl CrdChange {
     /// The key of the change in the file of intended breaks.
-    pub fn key(&self) -> String {
+    pub(crate) fn key(&self) -> String {
         let version = self.version.as_deref().unwrap_or_default();
         let mut parts = vec![&*self.crd, version, &self.path, &self.what];
         parts.retain(|part| !part.is_empty());
@@ -38,7 +38,7 @@ impl CrdChange {
     }
 
     /// Where it is, for a message.
-    pub fn place(&self) -> String {
+    pub(crate) fn place(&self) -> String {
         let mut place = format!("`{}`", self.crd);
         if let Some(version) = &self.version {
             place += &format!(" {version}");
@@ -163,7 +163,7 @@ fn meaning(what: &str, is_break: bool) -> &'static str {
 }
 
 /// Everything that changed from `old` to `new`, in the order of the old documents.
-pub fn compare(old: &[Value], new: &[Value]) -> Vec<CrdChange> {
+pub(crate) fn compare(old: &[Value], new: &[Value]) -> Vec<CrdChange> {
     let normal = |crds: &[Value]| crds.iter().map(normal::crd).collect::<Vec<_>>();
     let (old, new) = (&normal(old)[..], &normal(new)[..]);
     let mut changes = CrdChanges::default();

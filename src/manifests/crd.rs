@@ -6,11 +6,11 @@
 //! refuse outside the schema. Files and YAML are handled elsewhere.
 
 mod attributes;
-pub mod columns;
-pub mod conversion;
-pub mod descriptions;
+pub(crate) mod columns;
+pub(crate) mod conversion;
+pub(crate) mod descriptions;
 mod error;
-pub mod size;
+pub(crate) mod size;
 #[cfg(test)]
 mod tests;
 
@@ -23,7 +23,7 @@ use kube_core::{Version, crd::merge_crds};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-pub use self::error::CrdError;
+pub(crate) use self::error::CrdError;
 use super::json::{ELEMENTS, list_of, schemas_in, text_of};
 use super::schema::{Foreign, Structural, structural_schema};
 use super::source::{self, Declared};
@@ -31,20 +31,20 @@ use crate::error::beginning;
 
 /// One CustomResourceDefinition, ready for a YAML writer.
 #[derive(Clone, Debug, PartialEq)]
-pub struct CrdDocument {
+pub(crate) struct CrdDocument {
     /// The qualified group, with which the name of the file begins.
-    pub group: String,
-    pub kind: String,
-    pub plural: String,
+    pub(crate) group: String,
+    pub(crate) kind: String,
+    pub(crate) plural: String,
     /// Keys are sorted, integer bounds are written as integers.
-    pub document: Value,
+    pub(crate) document: Value,
     /// The fields whose types are Kubernetes' own, by version and path.
-    pub foreign: BTreeMap<String, BTreeMap<String, Foreign>>,
+    pub(crate) foreign: BTreeMap<String, BTreeMap<String, Foreign>>,
 }
 
 impl CrdDocument {
     /// The paths of fields that may be null, each once.
-    pub fn nullable_fields(&self) -> BTreeSet<String> {
+    pub(crate) fn nullable_fields(&self) -> BTreeSet<String> {
         let mut paths = BTreeSet::new();
         for version in list_of(&self.document, "/spec/versions") {
             let schemas = schemas_in(&version["schema"]["openAPIV3Schema"]).into_iter();
@@ -59,7 +59,7 @@ impl CrdDocument {
 
 /// The output of `crdgen` for one type. After a panic one of the three parts is missing.
 #[derive(Deserialize)]
-pub struct CompiledType {
+pub(crate) struct CompiledType {
     #[serde(rename = "type")]
     name: String,
     crd: Option<CustomResourceDefinition>,
@@ -72,12 +72,12 @@ pub struct CompiledType {
 type VersionCrd = (String, CustomResourceDefinition, Structural);
 
 /// Reads the output of crdgen.
-pub fn read(crdgen_json: &str) -> Result<Vec<CompiledType>, CrdError> {
+pub(crate) fn read(crdgen_json: &str) -> Result<Vec<CompiledType>, CrdError> {
     serde_json::from_str(crdgen_json).map_err(CrdError::Unreadable)
 }
 
 /// Separates Kubernetes' own types from the project's: the path of each, and its schema.
-pub fn take_kubernetes(
+pub(crate) fn take_kubernetes(
     compiled: &mut Vec<CompiledType>,
 ) -> Result<Vec<(String, Value)>, Vec<CrdError>> {
     let is_kubernetes = |one: &CompiledType| one.name.starts_with("k8s_openapi::");
@@ -103,11 +103,11 @@ pub fn take_kubernetes(
 
 /// The names that a compiled type declares.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub struct TypeName {
-    pub group: String,
-    pub version: String,
-    pub kind: String,
-    pub plural: String,
+pub(crate) struct TypeName {
+    pub(crate) group: String,
+    pub(crate) version: String,
+    pub(crate) kind: String,
+    pub(crate) plural: String,
 }
 
 impl fmt::Display for TypeName {
@@ -118,12 +118,12 @@ impl fmt::Display for TypeName {
 }
 
 /// The names of the types, or `None` if one of them panicked and has no name.
-pub fn type_names(compiled: &[CompiledType]) -> Option<BTreeSet<TypeName>> {
+pub(crate) fn type_names(compiled: &[CompiledType]) -> Option<BTreeSet<TypeName>> {
     compiled.iter().map(CompiledType::type_name).collect()
 }
 
 /// The cluster-scoped types.
-pub fn cluster_scoped(compiled: &[CompiledType]) -> BTreeSet<TypeName> {
+pub(crate) fn cluster_scoped(compiled: &[CompiledType]) -> BTreeSet<TypeName> {
     let is_cluster_scoped = |one: &&CompiledType| {
         let crd = one.crd.as_ref();
         crd.is_some_and(|crd| crd.spec.scope == "Cluster")
@@ -134,7 +134,7 @@ pub fn cluster_scoped(compiled: &[CompiledType]) -> BTreeSet<TypeName> {
 
 impl CompiledType {
     /// Restores in the `deserialize` schema what schemars omitted from the sources.
-    pub fn fix(&mut self, types: &[Declared]) {
+    pub(crate) fn fix(&mut self, types: &[Declared]) {
         let mut modules: Vec<&str> = self.name.split("::").collect();
         modules.pop();
         if let Some(schema) = &mut self.deserialize {
@@ -158,7 +158,7 @@ impl CompiledType {
 /// `stored` returns the version of a group and kind that is written to etcd. The versions of a kind
 /// are in the order in which Kubernetes prefers them, which is also how `kubectl` picks one:
 /// stable before beta before alpha, and each newest first.
-pub fn custom_resource_definitions<'s>(
+pub(crate) fn custom_resource_definitions<'s>(
     compiled: Vec<CompiledType>,
     stored: impl Fn(&str, &str) -> Option<&'s str>,
 ) -> Result<Vec<CrdDocument>, Vec<CrdError>> {

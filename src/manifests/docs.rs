@@ -33,7 +33,7 @@ struct Sample<'a> {
 
 /// The reference of all kinds, with their samples, each given with its path. Kubernetes' own types are
 /// linked for the minor version `kubernetes`. `None` if there is no kind.
-pub fn reference(
+pub(crate) fn reference(
     crds: &[CrdDocument],
     samples: &[(&str, &str)],
     kubernetes: &str,

@@ -6,14 +6,14 @@ use super::json::{fields_of, list_of, texts_of};
 
 /// An object made from a schema.
 #[derive(Debug, PartialEq, Eq)]
-pub struct Sample {
-    pub object: Value,
+pub(crate) struct Sample {
+    pub(crate) object: Value,
     /// The fields whose value had to be guessed: the schema has a pattern or a rule for them.
-    pub guessed: Vec<String>,
+    pub(crate) guessed: Vec<String>,
 }
 
 /// The simplest object that a schema allows, as far as kbr can tell.
-pub fn sample(schema: &Value, api_version: &str, kind: &str) -> Sample {
+pub(crate) fn sample(schema: &Value, api_version: &str, kind: &str) -> Sample {
     let mut maker = Maker::default();
     let mut object = json!({
         "apiVersion": api_version, "kind": kind, "metadata": { "name": "sample" },

@@ -2,13 +2,13 @@
 
 use serde_json::{Map, Value};
 
-pub type Object = Map<String, Value>;
+pub(crate) type Object = Map<String, Value>;
 
 /// The keywords of a schema for the elements of lists and maps, with their steps in a path.
-pub const ELEMENTS: [(&str, &str); 2] = [("items", "[]"), ("additionalProperties", ".*")];
+pub(crate) const ELEMENTS: [(&str, &str); 2] = [("items", "[]"), ("additionalProperties", ".*")];
 
 /// An object, or a value that may be one.
-pub trait Document {
+pub(crate) trait Document {
     /// The value of a key; of a whole document, also that at a pointer, such as `/spec/names/kind`.
     fn at(&self, key: &str) -> Option<&Value>;
 }
@@ -35,45 +35,45 @@ impl<T: Document> Document for &T {
     }
 }
 
-pub fn text_of<'a>(of: &'a impl Document, key: &str) -> &'a str {
+pub(crate) fn text_of<'a>(of: &'a impl Document, key: &str) -> &'a str {
     of.at(key).and_then(Value::as_str).unwrap_or_default()
 }
 
-pub fn is_true(of: &impl Document, key: &str) -> bool {
+pub(crate) fn is_true(of: &impl Document, key: &str) -> bool {
     of.at(key) == Some(&Value::Bool(true))
 }
 
-pub fn list_of<'a>(of: &'a impl Document, key: &str) -> &'a [Value] {
+pub(crate) fn list_of<'a>(of: &'a impl Document, key: &str) -> &'a [Value] {
     let list = of.at(key).and_then(Value::as_array);
     list.map(Vec::as_slice).unwrap_or_default()
 }
 
 /// The texts in a list.
-pub fn texts_of<'a>(of: &'a impl Document, key: &str) -> impl Iterator<Item = &'a str> {
+pub(crate) fn texts_of<'a>(of: &'a impl Document, key: &str) -> impl Iterator<Item = &'a str> {
     list_of(of, key).iter().filter_map(Value::as_str)
 }
 
-pub fn object_of<'a>(of: &'a impl Document, key: &str) -> Option<&'a Object> {
+pub(crate) fn object_of<'a>(of: &'a impl Document, key: &str) -> Option<&'a Object> {
     of.at(key).and_then(Value::as_object)
 }
 
 /// The fields that a schema lists.
-pub fn fields_of(schema: &impl Document) -> impl Iterator<Item = (&String, &Value)> {
+pub(crate) fn fields_of(schema: &impl Document) -> impl Iterator<Item = (&String, &Value)> {
     object_of(schema, "properties").into_iter().flatten()
 }
 
 /// The schema of a field.
-pub fn field_of<'a>(schema: &'a impl Document, name: &str) -> Option<&'a Object> {
+pub(crate) fn field_of<'a>(schema: &'a impl Document, name: &str) -> Option<&'a Object> {
     object_of(object_of(schema, "properties")?, name)
 }
 
 /// Whether a schema requires a field.
-pub fn requires(schema: &impl Document, field: &str) -> bool {
+pub(crate) fn requires(schema: &impl Document, field: &str) -> bool {
     texts_of(schema, "required").any(|name| name == field)
 }
 
 /// A schema and all schemas below it, each with its path, such as `spec.jobs[].name`.
-pub fn schemas_in(schema: &Value) -> Vec<(String, &Value)> {
+pub(crate) fn schemas_in(schema: &Value) -> Vec<(String, &Value)> {
     let mut all = vec![(String::new(), schema)];
     let mut next = 0;
     while let Some((path, schema)) = all.get(next).cloned() {
@@ -88,7 +88,7 @@ pub fn schemas_in(schema: &Value) -> Vec<(String, &Value)> {
 }
 
 /// Calls `each` with a schema, and then with all schemas below it.
-pub fn visit_schemas(schema: &mut Object, each: &mut impl FnMut(&mut Object)) {
+pub(crate) fn visit_schemas(schema: &mut Object, each: &mut impl FnMut(&mut Object)) {
     each(schema);
     let fields = schema.get_mut("properties").and_then(Value::as_object_mut);
     for field in fields.into_iter().flat_map(Object::values_mut) {
@@ -104,7 +104,7 @@ pub fn visit_schemas(schema: &mut Object, each: &mut impl FnMut(&mut Object)) {
 }
 
 /// Calls `each` with a value, and then with all values in it.
-pub fn visit(value: &mut Value, each: &mut impl FnMut(&mut Value)) {
+pub(crate) fn visit(value: &mut Value, each: &mut impl FnMut(&mut Value)) {
     each(value);
     match value {
         Value::Array(list) => list.iter_mut().for_each(|item| visit(item, each)),
@@ -114,7 +114,7 @@ pub fn visit(value: &mut Value, each: &mut impl FnMut(&mut Value)) {
 }
 
 /// The path of a field: `spec.jobs[].name`.
-pub fn path_of(parent: &str, field: &str) -> String {
+pub(crate) fn path_of(parent: &str, field: &str) -> String {
     let dot = if parent.is_empty() { "" } else { "." };
     format!("{parent}{dot}{field}")
 }

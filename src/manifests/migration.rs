@@ -7,31 +7,31 @@ use crate::layout::GENERATED;
 use crate::yaml;
 
 /// What to type so that the API server no longer applies a version that a CRD lacks.
-pub fn forget(crd: &str, version: &str) -> String {
+pub(crate) fn forget(crd: &str, version: &str) -> String {
     format!("sh hack/forget-version.sh {crd} {version}")
 }
 
 /// A kind whose objects may be stored in other versions than its stored version.
-pub struct Migration<'a> {
-    pub kind: &'a str,
-    pub plural: &'a str,
+pub(crate) struct Migration<'a> {
+    pub(crate) kind: &'a str,
+    pub(crate) plural: &'a str,
     /// The qualified group.
-    pub group: &'a str,
+    pub(crate) group: &'a str,
     /// The stored version.
-    pub stored: &'a str,
+    pub(crate) stored: &'a str,
     /// The other versions that objects may be stored in.
-    pub older: Vec<&'a str>,
-    pub is_cluster_scoped: bool,
+    pub(crate) older: Vec<&'a str>,
+    pub(crate) is_cluster_scoped: bool,
     /// Whether a webhook converts the versions.
-    pub is_converted: bool,
+    pub(crate) is_converted: bool,
     /// Paths of the kind's CRD, and of the file itself.
-    pub crd_file: &'a str,
-    pub file: &'a str,
+    pub(crate) crd_file: &'a str,
+    pub(crate) file: &'a str,
 }
 
 impl Migration<'_> {
     /// The file: comments with the commands to type, and the object for an API server that can migrate itself.
-    pub fn text(&self) -> String {
+    pub(crate) fn text(&self) -> String {
         let (kind, stored, file) = (self.kind, self.stored, self.file);
         let older = self.older.join("`, `");
         let rolled_out = if self.is_converted {

@@ -33,7 +33,7 @@ pub(super) fn regex(pattern: &str) -> Regex {
 }
 
 /// Returns the first thing that Go does not accept.
-pub fn check(pattern: &str) -> Result<(), String> {
+pub(crate) fn check(pattern: &str) -> Result<(), String> {
     let mut scanner = PatternScanner {
         rest: pattern,
         groups: 0,

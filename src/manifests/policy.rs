@@ -33,26 +33,26 @@ const API_VERSION: &str = "admissionregistration.k8s.io/v1";
 
 /// A kind whose schema is known.
 #[derive(Debug)]
-pub struct KnownKind {
+pub(crate) struct KnownKind {
     /// Empty for the core group.
-    pub group: String,
-    pub version: String,
-    pub kind: String,
-    pub plural: String,
-    pub schema: Value,
+    pub(crate) group: String,
+    pub(crate) version: String,
+    pub(crate) kind: String,
+    pub(crate) plural: String,
+    pub(crate) schema: Value,
 }
 
 /// What is wrong with a policy.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Error, Diagnostic)]
 #[error("{}:{line}:{column}: {message}", .path)]
 #[diagnostic(code("policy-invalid"))]
-pub struct PolicyError {
-    pub path: String,
-    pub line: usize,
-    pub column: usize,
-    pub message: String,
+pub(crate) struct PolicyError {
+    pub(crate) path: String,
+    pub(crate) line: usize,
+    pub(crate) column: usize,
+    pub(crate) message: String,
     #[help]
-    pub help: String,
+    pub(crate) help: String,
 }
 
 /// The objects of a file.
@@ -63,7 +63,7 @@ struct File<'a> {
 }
 
 /// Everything that is wrong with the policies in these files, each a path and a text, in the order of their places.
-pub fn check(files: &[(&str, &str)], mut kinds: Vec<KnownKind>) -> Vec<PolicyError> {
+pub(crate) fn check(files: &[(&str, &str)], mut kinds: Vec<KnownKind>) -> Vec<PolicyError> {
     let (mut errors, mut read) = (Vec::new(), Vec::new());
     for &(path, text) in files {
         match yaml::read(path, text) {

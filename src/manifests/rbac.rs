@@ -32,7 +32,7 @@ enum Target {
 
 /// The documents of `config/rbac/role.yaml`: first the manager's ClusterRole, which always exists, or
 /// its Role in each namespace that is `watched`.
-pub fn roles(
+pub(crate) fn roles(
     markers: &[CodeMarker],
     own_namespace: &str,
     watched: Option<&Watched>,

@@ -28,39 +28,39 @@ use self::structure::Stubs;
 
 use super::json::{Object, field_of, list_of, text_of};
 
-pub use self::refusal::{RECURSION_HELP, Reason, Refusal};
-pub use self::strings::OF_TIMES;
+pub(crate) use self::refusal::{RECURSION_HELP, Reason, Refusal};
+pub(crate) use self::strings::OF_TIMES;
 
 /// The beginning of the description that kube-derive gives a kind without one.
 const DERIVED_DESCRIPTION: &str = "Auto-generated derived type for ";
 
 /// The keyword that holds alternatives with fields of their own: kube would move the fields out of them.
-pub const RESTRICTIONS: &str = "x-kbr-restrictions";
+pub(crate) const RESTRICTIONS: &str = "x-kbr-restrictions";
 
 /// The keyword by which a field, or a type, says that the floating-point numbers in it are meant.
-pub const FLOAT: &str = "x-kbr-float";
+pub(crate) const FLOAT: &str = "x-kbr-float";
 
 /// The schema of one version of a kind, as the API server accepts it.
 #[derive(Debug)]
-pub struct Structural {
-    pub schema: Value,
+pub(crate) struct Structural {
+    pub(crate) schema: Value,
     /// The fields whose type is one of Kubernetes' own, by path. The schema no longer has the names.
-    pub foreign: BTreeMap<String, Foreign>,
+    pub(crate) foreign: BTreeMap<String, Foreign>,
 }
 
 /// A field whose type is one of Kubernetes' own.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Foreign {
+pub(crate) struct Foreign {
     /// Name of the type's definition, such as `io.k8s.api.core.v1.PodTemplateSpec`.
-    pub definition: String,
+    pub(crate) definition: String,
     /// The user's settings for the field, as keywords of a schema.
-    pub settings: Value,
+    pub(crate) settings: Value,
 }
 
 /// Makes the schema of one version of a kind from schemars' root schemas of its type.
 ///
 /// Refusals are in the order of the fields. If there is one, there is no schema.
-pub fn structural_schema(
+pub(crate) fn structural_schema(
     serialize: &Value,
     deserialize: &Value,
 ) -> Result<Structural, Vec<Refusal>> {
@@ -88,7 +88,7 @@ pub fn structural_schema(
 }
 
 /// The finished schemas of Kubernetes' own types among the definitions of a root schema, by their names.
-pub fn kubernetes_schemas(root: &Value) -> BTreeMap<String, Value> {
+pub(crate) fn kubernetes_schemas(root: &Value) -> BTreeMap<String, Value> {
     let mut pass = Pass {
         definitions: Definitions::of(root),
         open: vec![place::ROOT],
@@ -108,7 +108,7 @@ pub fn kubernetes_schemas(root: &Value) -> BTreeMap<String, Value> {
 }
 
 /// What an API server would refuse in a structural schema that somebody else wrote: its defaults, patterns and rules.
-pub fn refused_by_server(schema: &Value) -> Vec<Refusal> {
+pub(crate) fn refused_by_server(schema: &Value) -> Vec<Refusal> {
     schema.as_object().map(server::check).unwrap_or_default()
 }
 

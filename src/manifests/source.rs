@@ -10,11 +10,11 @@ use std::collections::BTreeSet;
 
 use serde_json::{Value, json};
 
-pub use self::scan::{Declared, Remark, scan};
+pub(crate) use self::scan::{Declared, Remark, scan};
 
 /// The maps whose keys are variants of an enum and for which the API server accepts any key:
 /// schemars knows the variants only if none has a doc comment.
-pub fn open_keys(types: &[Declared]) -> impl Iterator<Item = Remark> {
+pub(crate) fn open_keys(types: &[Declared]) -> impl Iterator<Item = Remark> {
     let is_open = |key: &str| {
         let named = |one: &Declared| one.name == key && one.documents_variants;
         types.iter().any(named)
@@ -30,7 +30,7 @@ pub fn open_keys(types: &[Declared]) -> impl Iterator<Item = Remark> {
 }
 
 /// The types that contain themselves and whose schema kube derives, which overflows the stack.
-pub fn endless(types: &[Declared]) -> Vec<&Declared> {
+pub(crate) fn endless(types: &[Declared]) -> Vec<&Declared> {
     let contains_itself = |declared: &&Declared| {
         let (mut open, mut seen) = (vec![*declared], BTreeSet::new());
         while let Some(one) = open.pop() {
@@ -48,7 +48,7 @@ pub fn endless(types: &[Declared]) -> Vec<&Declared> {
 }
 
 /// Corrects the definitions of an entry's schema. `modules` are those that its type is in.
-pub fn fix(schema: &mut Value, modules: &[&str], types: &[Declared]) {
+pub(crate) fn fix(schema: &mut Value, modules: &[&str], types: &[Declared]) {
     let definitions = schema.get_mut("$defs").and_then(Value::as_object_mut);
     for (name, definition) in definitions.into_iter().flatten() {
         let Some(declared) = find(name, modules, types) else {
@@ -143,7 +143,7 @@ mod tests {
 
     const MODE: &str = "
         #[serde(rename_all = \"kebab-case\")]
-        pub enum Mode {
+        pub(crate) enum Mode {
             SlowOne,
             /// Fast.
             FastOne,

@@ -32,7 +32,10 @@ const HOW: &str = "\
 /// The text of the file for all kinds, or `None` if none is served.
 ///
 /// `prefix` returns the prefix of the names of a kind's metrics.
-pub fn file(crds: &[CrdDocument], prefix: impl Fn(&CrdDocument) -> String) -> Option<String> {
+pub(crate) fn file(
+    crds: &[CrdDocument],
+    prefix: impl Fn(&CrdDocument) -> String,
+) -> Option<String> {
     let served = crds.iter().filter_map(|crd| resource(crd, &prefix(crd)));
     let resources: Vec<Value> = served.collect();
     (!resources.is_empty()).then(|| {

@@ -23,21 +23,21 @@ const OF_POD: &str = "write `- name: WATCH_NAMESPACE` with `valueFrom: {fieldRef
 
 /// The namespaces, named as in `config/`: sorted, without duplicates, at least one.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Watched(BTreeSet<String>);
+pub(crate) struct Watched(BTreeSet<String>);
 
 impl Watched {
     /// Only the operator's own namespace, as in a new project.
-    pub fn own() -> Self {
+    pub(crate) fn own() -> Self {
         Self(BTreeSet::from([NAMESPACE.to_owned()]))
     }
 
-    pub fn iter(&self) -> impl Iterator<Item = &String> {
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &String> {
         self.0.iter()
     }
 
     /// Reads the text of `config/manager/manager.yaml`; `own` is the namespace in which the operator is
     /// deployed.
-    pub fn read(text: Option<&str>, own: &str) -> Result<Self, MarkerError> {
+    pub(crate) fn read(text: Option<&str>, own: &str) -> Result<Self, MarkerError> {
         let Some(text) = text else {
             let help = "restore it from version control: it names the namespaces to watch";
             return Err(location(None).error("there is no such file", help));

@@ -8,7 +8,7 @@ mod client;
 mod filter;
 mod parse;
 mod rule;
-pub mod served;
+pub(crate) mod served;
 #[cfg(test)]
 mod tests;
 
@@ -23,7 +23,7 @@ use super::code_marker::{CodeMarker, Location, MarkerError, MarkerKind, parse_al
 
 /// The documents of `config/webhook/manifests.yaml`; none if there is no webhook. `is_injected` says whether
 /// cert-manager writes its CA into them, `own` has the groups of the project's own kinds.
-pub fn configurations(
+pub(crate) fn configurations(
     markers: &[CodeMarker],
     is_injected: bool,
     own: &BTreeSet<String>,
@@ -57,7 +57,7 @@ pub fn configurations(
 
 /// The condition of webhooks that have no other: the last finalizer of an object can be removed without a manager. The
 /// specification of an object that is being deleted is still checked, because a finalizer may depend on it.
-pub fn unless_deleted() -> Value {
+pub(crate) fn unless_deleted() -> Value {
     json!([{
         "name": "unless-deleted",
         "expression": "request.operation != 'UPDATE' || !has(oldObject.metadata.deletionTimestamp) || \

@@ -4,7 +4,7 @@ use super::names::{Names, Reference};
 use crate::rust::{Replacement, Segment, Use, UseKind, UseTree};
 
 /// Replaces the names `old` with `new`, except for their common beginning and end.
-pub fn respell(old: &[Segment], new: &[String]) -> Option<Replacement> {
+pub(super) fn respell(old: &[Segment], new: &[String]) -> Option<Replacement> {
     let is_equal = |(old, new): &(&Segment, &String)| old.text == **new;
     let shorter = old.len().min(new.len());
     let mut begin = old.iter().zip(new).take_while(is_equal).count();
@@ -33,7 +33,7 @@ struct Leaf {
 }
 
 /// The edits of a `use`, whose scope is `scope`.
-pub fn respell_use(names: &Names<'_>, scope: usize, item: &Use) -> Vec<Replacement> {
+pub(super) fn respell_use(names: &Names<'_>, scope: usize, item: &Use) -> Vec<Replacement> {
     let mut all = leaves(names, scope, item, false);
     let mut edits = Vec::new();
     if all.iter().all(|leaf| leaf.new == leaf.old) {

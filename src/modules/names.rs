@@ -13,7 +13,7 @@ use super::{Crate, Move};
 use crate::rust::{Use, UseLeaf};
 
 /// A module: the index of its crate in the list of crates, and its path in the crate.
-pub type Module = (usize, Vec<String>);
+pub(super) type Module = (usize, Vec<String>);
 
 /// What a name refers to in a scope.
 enum Binding {
@@ -41,15 +41,15 @@ struct NameScope {
 
 /// A path, and the scope that it is in.
 #[derive(Clone)]
-pub struct Reference {
-    pub scope: usize,
-    pub path: Vec<String>,
+pub(super) struct Reference {
+    pub(crate) scope: usize,
+    pub(crate) path: Vec<String>,
     /// Whether it begins with `::`.
     is_global: bool,
 }
 
 impl Reference {
-    pub fn new(scope: usize, path: Vec<String>, is_global: bool) -> Self {
+    pub(super) fn new(scope: usize, path: Vec<String>, is_global: bool) -> Self {
         Self {
             scope,
             path,
@@ -79,7 +79,7 @@ enum Via {
 
 /// The names of a project.
 #[derive(Default)]
-pub struct Names<'a> {
+pub(super) struct Names<'a> {
     crates: &'a [Crate],
     moves: &'a [Move],
     scopes: Vec<NameScope>,
@@ -101,7 +101,7 @@ pub struct Names<'a> {
 }
 
 impl<'a> Names<'a> {
-    pub fn new(crates: &'a [Crate], moves: &'a [Move]) -> Self {
+    pub(super) fn new(crates: &'a [Crate], moves: &'a [Move]) -> Self {
         Self {
             crates,
             moves,
@@ -110,7 +110,7 @@ impl<'a> Names<'a> {
     }
 
     /// Adds the file of `module`, and returns the number of its first scope.
-    pub fn add(&mut self, module: &Module, source: &Source) -> usize {
+    pub(super) fn add(&mut self, module: &Module, source: &Source) -> usize {
         let first = self.scopes.len();
         for scope in &source.blocks {
             let mut path = module.1.clone();
@@ -153,7 +153,7 @@ impl<'a> Names<'a> {
     }
 
     /// The module that a declaration in `scope` declares.
-    pub fn child(&self, scope: usize, name: &str) -> Module {
+    pub(super) fn child(&self, scope: usize, name: &str) -> Module {
         below(&self.scopes[scope].module, name)
     }
 
@@ -182,18 +182,18 @@ impl<'a> Names<'a> {
         });
     }
 
-    pub fn module_of(&self, scope: usize) -> &Module {
+    pub(super) fn module_of(&self, scope: usize) -> &Module {
         &self.scopes[scope].module
     }
 
     /// Whether a rewritten path leads to this module from outside of its parent; `module` is its path
     /// after the move.
-    pub fn is_seen_outside(&self, module: &Module) -> bool {
+    pub(super) fn is_seen_outside(&self, module: &Module) -> bool {
         self.seen_outside.borrow().contains(module)
     }
 
     /// Where a module is after the move.
-    pub fn moved(&self, module: &Module) -> Module {
+    pub(super) fn moved(&self, module: &Module) -> Module {
         if let Some(new) = self.items.get(module) {
             return new.clone();
         }

@@ -6,17 +6,17 @@ use super::source::Source;
 use super::{Move, MoveError};
 
 /// The folder of a path, empty for the project's root.
-pub fn folder(path: &str) -> &str {
+pub(super) fn folder(path: &str) -> &str {
     path.rsplit_once('/').map_or("", |(folder, _)| folder)
 }
 
 /// The names of a module's path.
-pub fn names(path: &str) -> Vec<String> {
+pub(super) fn names(path: &str) -> Vec<String> {
     path.split("::").map(str::to_owned).collect()
 }
 
 /// A module's path after the move.
-pub fn moved(moves: &[Move], root: &str, path: &[String]) -> Vec<String> {
+pub(super) fn moved(moves: &[Move], root: &str, path: &[String]) -> Vec<String> {
     let own = moves.iter().filter(|it| it.root == root);
     let fitting = own.filter_map(|it| Some((it, path.strip_prefix(&names(&it.from)[..])?)));
     // The longest path has the shortest rest.
@@ -27,13 +27,13 @@ pub fn moved(moves: &[Move], root: &str, path: &[String]) -> Vec<String> {
 }
 
 /// The path of a module's file below that folder, without its extension.
-pub fn stem(folder: &str, module: &str) -> String {
+pub(super) fn stem(folder: &str, module: &str) -> String {
     let names = module.split("::").map(|name| name.trim_start_matches("r#"));
     names.fold(folder.to_owned(), |stem, name| join(&stem, name))
 }
 
 /// The path of each of `files` after the move.
-pub fn places<'a>(
+pub(super) fn places<'a>(
     moves: &[Move],
     files: &BTreeMap<&'a str, &'a str>,
 ) -> Result<BTreeMap<&'a str, String>, MoveError> {
@@ -106,7 +106,7 @@ fn check(places: &BTreeMap<&str, String>) -> Result<(), MoveError> {
 
 /// The path of a file in `literal`, which moves from the file `from` to the file `to`, as it must be
 /// there; `None` if it may stay.
-pub fn relative(
+pub(super) fn relative(
     literal: &str,
     from: &str,
     to: &str,
@@ -129,7 +129,7 @@ pub fn relative(
 }
 
 /// Joins `folder` and `path`, without `.` and, as far as possible, without `..`.
-pub fn join(folder: &str, path: &str) -> String {
+pub(crate) fn join(folder: &str, path: &str) -> String {
     let mut parts: Vec<&str> = Vec::new();
     for part in folder.split('/').chain(path.split('/')) {
         match part {

@@ -12,14 +12,18 @@ use super::{Crate, Move, MovedDeclaration};
 use crate::rust::{Replacement, path, replaced};
 
 /// A file that is a module.
-pub struct SourceFile {
+pub(super) struct SourceFile {
     source: Rc<Source>,
     /// The number of its first scope among all scopes.
     scope: usize,
 }
 
 /// The crates with names, and those that cargo finds by the paths of their roots.
-pub fn all_crates(crates: &[Crate], moves: &[Move], files: &BTreeMap<&str, &str>) -> Vec<Crate> {
+pub(super) fn all_crates(
+    crates: &[Crate],
+    moves: &[Move],
+    files: &BTreeMap<&str, &str>,
+) -> Vec<Crate> {
     let mut all = crates.to_vec();
     // A file in a folder `tests` may also be a module of another crate, so such crates come first.
     let mains = files.keys().filter(|path| {
@@ -43,7 +47,7 @@ pub fn all_crates(crates: &[Crate], moves: &[Move], files: &BTreeMap<&str, &str>
 }
 
 /// Reads the crates, following the declarations from file to file.
-pub fn read(
+pub(super) fn read(
     crates: &[Crate],
     files: &BTreeMap<&str, &str>,
     names: &mut Names<'_>,
@@ -67,7 +71,7 @@ pub fn read(
 }
 
 /// The files in modules of these crates; unless `with_tests`, without those that only tests have.
-pub fn reached<'a>(
+pub(crate) fn reached<'a>(
     roots: impl Iterator<Item = &'a str>,
     files: &BTreeMap<&str, &str>,
     with_tests: bool,
@@ -144,7 +148,7 @@ fn walk(
 }
 
 /// Makes imports follow the items that are reached through them, if these are all in one module.
-pub fn carry_imports(files: &BTreeMap<String, SourceFile>, names: &mut Names<'_>) {
+pub(super) fn carry_imports(files: &BTreeMap<String, SourceFile>, names: &mut Names<'_>) {
     let mut uses = BTreeSet::new();
     for file in files.values() {
         for path in &file.source.paths {
@@ -169,7 +173,7 @@ impl SourceFile {
     }
 
     /// The edits that correct its paths, except for declarations.
-    pub fn edits(&self, names: &Names<'_>) -> Vec<Replacement> {
+    pub(super) fn edits(&self, names: &Names<'_>) -> Vec<Replacement> {
         let mut edits = Vec::new();
         for path in &self.source.paths {
             let from = self.reference(path);
@@ -191,7 +195,7 @@ impl SourceFile {
     }
 
     /// The edits of literals with paths of files, if the file moves from `from` to `to`.
-    pub fn file_edits(
+    pub(super) fn file_edits(
         &self,
         text: &str,
         (from, to): (&str, &str),
@@ -207,7 +211,7 @@ impl SourceFile {
 
     /// Returns the declarations that the file no longer has; adds the edits that remove or rename
     /// declarations to `edits`.
-    pub fn declarations(
+    pub(super) fn declarations(
         &self,
         names: &Names<'_>,
         crates: &[Crate],

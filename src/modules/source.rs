@@ -10,59 +10,59 @@ use crate::rust::{Code, Segment, Use};
 
 /// A path in code, in a doc comment's link or in a literal of an attribute.
 #[derive(Debug)]
-pub struct Path {
-    pub scope: usize,
-    pub segments: Vec<Segment>,
+pub(super) struct Path {
+    pub(crate) scope: usize,
+    pub(crate) segments: Vec<Segment>,
     /// Whether it begins with `::`.
-    pub is_global: bool,
+    pub(crate) is_global: bool,
     /// Whether it is everything between the parentheses of `pub(super)`.
-    pub is_visibility: bool,
+    pub(crate) is_visibility: bool,
 }
 
 /// `mod name;`
 #[derive(Debug)]
-pub struct Declaration {
-    pub scope: usize,
-    pub name: Segment,
-    pub is_public: bool,
+pub(super) struct Declaration {
+    pub(crate) scope: usize,
+    pub(crate) name: Segment,
+    pub(crate) is_public: bool,
     /// With its attributes and doc comments.
-    pub range: Range<usize>,
+    pub(crate) range: Range<usize>,
     /// The literal of `#[path = "…"]`.
-    pub path: Option<String>,
+    pub(crate) path: Option<String>,
     /// Whether only tests have the module.
-    pub is_for_tests: bool,
+    pub(crate) is_for_tests: bool,
 }
 
 /// A block of code; the first one is the file itself.
 #[derive(Debug, Default)]
-pub struct Block {
-    pub parent: Option<usize>,
+pub(super) struct Block {
+    pub(crate) parent: Option<usize>,
     /// The inline modules around it.
-    pub module: Vec<String>,
+    pub(crate) module: Vec<String>,
     /// Whether it is a public module.
-    pub is_public: bool,
+    pub(crate) is_public: bool,
     /// The types that it defines, and whether they are public.
-    pub types: Vec<(String, bool)>,
+    pub(crate) types: Vec<(String, bool)>,
     /// Its functions and constants.
-    pub values: Vec<String>,
+    pub(crate) values: Vec<String>,
 }
 
 /// One Rust file.
 #[derive(Debug, Default)]
-pub struct Source {
-    pub blocks: Vec<Block>,
-    pub paths: Vec<Path>,
+pub(super) struct Source {
+    pub(crate) blocks: Vec<Block>,
+    pub(crate) paths: Vec<Path>,
     /// Each with its block.
-    pub uses: Vec<(usize, Use)>,
-    pub declarations: Vec<Declaration>,
+    pub(crate) uses: Vec<(usize, Use)>,
+    pub(crate) declarations: Vec<Declaration>,
     /// Literals with the path of another file, relative to this file's folder; without the quotes.
-    pub files: Vec<Range<usize>>,
+    pub(crate) files: Vec<Range<usize>>,
     /// The files of `include!`, except in code for tests.
-    pub included: Vec<Segment>,
+    pub(crate) included: Vec<Segment>,
 }
 
 impl Source {
-    pub fn read(text: &str) -> Self {
+    pub(super) fn read(text: &str) -> Self {
         let code = Code::read(text);
         let mut scanner = SourceScanner {
             tests: code.test_code(),

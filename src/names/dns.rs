@@ -1,18 +1,18 @@
 //! Labels and subdomains of the DNS (RFC 1123), as `k8s.io/apimachinery` reads them.
 
 /// Longest DNS label; the limit is the same for a Kubernetes label's value and for a part of its key.
-pub const LABEL_MAX: usize = 63;
+pub(crate) const LABEL_MAX: usize = 63;
 
 /// Longest subdomain.
-pub const SUBDOMAIN_MAX: usize = 253;
+pub(crate) const SUBDOMAIN_MAX: usize = 253;
 
 /// Lower-case letters, digits and `-`, no `-` at either end.
-pub fn is_label(text: &str) -> bool {
+pub(crate) fn is_label(text: &str) -> bool {
     text.len() <= LABEL_MAX && is_word(text)
 }
 
 /// Words between dots. Only the total length is limited: a word may be longer than a label.
-pub fn is_subdomain(text: &str) -> bool {
+pub(crate) fn is_subdomain(text: &str) -> bool {
     text.len() <= SUBDOMAIN_MAX && text.split('.').all(is_word)
 }
 

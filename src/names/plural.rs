@@ -23,7 +23,7 @@ const BEFORE_PLURAL_S: &str = "bcdefghklmnopqrtvwy";
 ///
 /// The result is a guess, not a checked name: it is parsed as a [`Plural`](super::Plural) like anything
 /// typed.
-pub fn pluralize(singular: &str) -> String {
+pub(crate) fn pluralize(singular: &str) -> String {
     if UNCHANGED.split(' ').any(|word| singular.ends_with(word)) {
         return singular.to_owned();
     }

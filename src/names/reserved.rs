@@ -14,12 +14,12 @@ const RUST_WORDS: &str = "\
 const RUST_CRATES: &str = "alloc core proc-macro std test";
 
 /// Whether a list, separated by spaces, has that word.
-pub fn is_among(words: &str, word: &str) -> bool {
+pub(crate) fn is_among(words: &str, word: &str) -> bool {
     words.split(' ').any(|known| known == word)
 }
 
 /// Whether the word is a keyword of Rust.
-pub fn is_keyword(word: &str) -> bool {
+pub(crate) fn is_keyword(word: &str) -> bool {
     is_among(RUST_WORDS, word) && !is_among(RUST_CRATES, word)
 }
 
@@ -60,7 +60,7 @@ const EMITTED: &str = "\
 
 /// The name of the Rust module, and of the folder, for an API group in the project of that crate. Groups
 /// have the same name only if they differ just in `-` and `.`.
-pub fn group_module(group: &str, crate_name: &str) -> String {
+pub(crate) fn group_module(group: &str, crate_name: &str) -> String {
     let module = group.replace(['-', '.'], "_");
     let is_taken = (is_among(RUST_WORDS, &module) && module != "core")
         || is_among(DEVICES, &module)
@@ -74,7 +74,7 @@ pub fn group_module(group: &str, crate_name: &str) -> String {
 }
 
 /// The name of the Rust module of an API version.
-pub fn version_module(version: &str) -> String {
+pub(crate) fn version_module(version: &str) -> String {
     let module = group_module(version, "");
     if is_among(BESIDE_VERSIONS, &module) {
         module + "_"

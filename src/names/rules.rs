@@ -17,14 +17,14 @@ use super::{NameError, near, reserved};
 const KIND_MAX: usize = LABEL_MAX - "List".len();
 
 /// Longest name of a webhook, a DNS subdomain.
-pub const WEBHOOK_NAME_MAX: usize = SUBDOMAIN_MAX;
+pub(crate) const WEBHOOK_NAME_MAX: usize = SUBDOMAIN_MAX;
 
 /// Where the operator serves conversions of all kinds.
 const CONVERT: &str = "/convert";
 
 /// Longest name of a CRD: a DNS subdomain, and with `.yaml` appended the name of a file, which most
 /// file systems limit to 255 bytes.
-pub const CRD_NAME_MAX: usize = 250;
+pub(crate) const CRD_NAME_MAX: usize = 250;
 
 /// DNS-1035 label: a DNS-1123 label that begins with a letter.
 fn is_dns1035_label(text: &str) -> bool {
@@ -338,7 +338,7 @@ pub(super) fn image(text: &str) -> Result<(), NameError> {
 }
 
 /// The name and the tag of an image. With a digest, the name ends in `@sha256`, and the digest is the tag.
-pub fn split_image(image: &str) -> (&str, Option<&str>) {
+pub(crate) fn split_image(image: &str) -> (&str, Option<&str>) {
     match image.rsplit_once(':') {
         // A colon before a slash belongs to the host's port.
         Some((name, tag)) if !tag.contains('/') => (name, Some(tag)),

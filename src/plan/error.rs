@@ -9,7 +9,7 @@ use crate::marker::ScaffoldMarkerError;
 use crate::tree::{Entry, Tree};
 
 #[derive(Debug, Error, Diagnostic)]
-pub enum PlanError {
+pub(crate) enum PlanError {
     #[error("{}", lines(.conflicts))]
     #[diagnostic(help("{help}"))]
     Conflicts {
@@ -31,9 +31,9 @@ pub enum PlanError {
 #[derive(Debug, Clone, PartialEq, Eq, Error, Diagnostic)]
 #[error("`{path}` {why}")]
 #[diagnostic(code("file-in-the-way"))]
-pub struct Conflict {
-    pub path: String,
-    pub why: Why,
+pub(crate) struct Conflict {
+    pub(crate) path: String,
+    pub(crate) why: Why,
 }
 
 /// Checks that a file can be at `path`: every part above it is a folder or missing, and the path itself

@@ -13,13 +13,13 @@ use crate::rendered::normalized;
 
 /// What happens to one file.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Step {
-    pub path: String,
+pub(crate) struct Step {
+    pub(crate) path: String,
     /// The text when the plan was made; apply refuses to continue if it has changed.
-    pub before: Option<String>,
+    pub(crate) before: Option<String>,
     /// The new text, or `None` for a file that is removed.
-    pub after: Option<String>,
-    pub outcome: Outcome,
+    pub(crate) after: Option<String>,
+    pub(crate) outcome: Outcome,
     /// The whole text as kbr rendered it, unless it only edited a user's text; lines may have been inserted since, and
     /// the same plan may have given the file another text.
     pub(super) rendered: Option<String>,
@@ -33,7 +33,7 @@ pub struct Step {
 
 /// Why a file cannot be written. The text continues its path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
-pub enum Why {
+pub(crate) enum Why {
     #[error("already exists with different content")]
     OtherContent,
     #[error("is a file, but kbr needs a folder there")]
@@ -51,7 +51,7 @@ pub enum Why {
 /// How a step is reported.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Outcome {
+pub(crate) enum Outcome {
     Created,
     Edited,
     Updated,
@@ -63,7 +63,12 @@ pub enum Outcome {
 }
 
 impl Step {
-    pub fn new(path: &str, before: Option<&str>, after: Option<&str>, outcome: Outcome) -> Self {
+    pub(crate) fn new(
+        path: &str,
+        before: Option<&str>,
+        after: Option<&str>,
+        outcome: Outcome,
+    ) -> Self {
         Self {
             path: path.to_owned(),
             before: before.map(str::to_owned),
@@ -78,12 +83,12 @@ impl Step {
 
     /// The old path of a file that changes with the model.
     #[cfg(test)]
-    pub fn from(&self) -> Option<&str> {
+    pub(crate) fn from(&self) -> Option<&str> {
         self.from.as_deref()
     }
 
     /// The diff, as `git apply` and `patch -p1` accept it; empty if nothing changes.
-    pub fn diff(&self) -> String {
+    pub(crate) fn diff(&self) -> String {
         let name = |side: &str, text: &Option<String>| match text {
             Some(_) => format!("{side}/{}", self.path),
             None => "/dev/null".to_owned(),
@@ -208,7 +213,7 @@ impl Step {
 }
 
 /// Whether the text has the header of the files that kbr owns.
-pub fn is_generated(text: &str) -> bool {
+pub(crate) fn is_generated(text: &str) -> bool {
     text.lines()
         .next()
         .is_some_and(|line| line.contains(layout::GENERATED))

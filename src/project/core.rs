@@ -10,20 +10,20 @@ use crate::names::{Group, Kind, Version};
 
 /// One type, with what the emitted code needs to know about it.
 #[derive(Debug, PartialEq, Eq)]
-pub struct CoreType {
+pub(crate) struct CoreType {
     /// Empty for the nameless group.
-    pub group: &'static str,
-    pub version: &'static str,
-    pub kind: &'static str,
-    pub plural: &'static str,
+    pub(crate) group: &'static str,
+    pub(crate) version: &'static str,
+    pub(crate) kind: &'static str,
+    pub(crate) plural: &'static str,
     /// Path of the Rust module that the type is in.
-    pub module: &'static str,
+    pub(crate) module: &'static str,
     /// What a valid object needs apart from its metadata: a member of a JSON object.
-    pub example: &'static str,
+    pub(crate) example: &'static str,
     /// Whether its objects are cluster-scoped.
-    pub is_cluster_scoped: bool,
+    pub(crate) is_cluster_scoped: bool,
     /// Whether it can have a webhook, and not only controllers.
-    pub has_webhooks: bool,
+    pub(crate) has_webhooks: bool,
 }
 
 impl CoreType {
@@ -46,41 +46,44 @@ impl CoreType {
         }
     }
 
-    pub fn find(group: &Group, version: &Version, kind: &Kind) -> Option<&'static Self> {
+    pub(crate) fn find(group: &Group, version: &Version, kind: &Kind) -> Option<&'static Self> {
         let mut types = Self::all_of_kind(kind);
         types.find(|t| t.group_name() == group.as_str() && t.version == version.as_str())
     }
 
     /// All types of the typed group in that version.
-    pub fn of_version(typed: &Group, version: &Version) -> impl Iterator<Item = &'static Self> {
+    pub(crate) fn of_version(
+        typed: &Group,
+        version: &Version,
+    ) -> impl Iterator<Item = &'static Self> {
         ALL.iter()
             .filter(|t| t.is_meant_by(typed.as_str()) && t.version == version.as_str())
     }
 
     /// The type of that kind in the typed group.
-    pub fn of_kind(typed: &Group, kind: &Kind) -> Option<&'static Self> {
+    pub(crate) fn of_kind(typed: &Group, kind: &Kind) -> Option<&'static Self> {
         Self::all_of_kind(kind).find(|t| t.is_meant_by(typed.as_str()))
     }
 
     /// Whether the typed group means this one: kubebuilder's users type `networking` for
     /// `networking.k8s.io`.
-    pub fn is_meant_by(&self, typed: &str) -> bool {
+    pub(crate) fn is_meant_by(&self, typed: &str) -> bool {
         let name = self.group_name();
         name == typed || name.strip_suffix(".k8s.io") == Some(typed)
     }
 
     /// The types of that kind in any group.
-    pub fn all_of_kind(kind: &Kind) -> impl Iterator<Item = &'static Self> {
+    pub(crate) fn all_of_kind(kind: &Kind) -> impl Iterator<Item = &'static Self> {
         ALL.iter().filter(|t| t.kind == kind.as_str())
     }
 
     /// The options for its group and version.
-    pub fn options(&self) -> String {
+    pub(crate) fn options(&self) -> String {
         format!("--group {} --version {}", self.group_name(), self.version)
     }
 
     /// The group on the command line, in PROJECT and in names.
-    pub fn group_name(&self) -> &'static str {
+    pub(crate) fn group_name(&self) -> &'static str {
         match self.group {
             "" => "core",
             group => group,

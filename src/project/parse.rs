@@ -9,7 +9,7 @@ use super::{FORMAT, LAYOUT, Project};
 
 /// Why a PROJECT file cannot be used.
 #[derive(Debug, Error, Diagnostic)]
-pub enum ProjectError {
+pub(crate) enum ProjectError {
     #[error("PROJECT cannot be read: {reason}")]
     #[diagnostic(
         code("project-unreadable"),
@@ -44,7 +44,7 @@ struct Envelope {
 
 impl Project {
     /// Reads PROJECT's text, trusting nothing in it.
-    pub fn parse(text: &str) -> Result<Self, ProjectError> {
+    pub(crate) fn parse(text: &str) -> Result<Self, ProjectError> {
         if let Some(at) = text.lines().position(|line| line.starts_with("<<<<<<< ")) {
             return Err(ProjectError::Merge { line: at + 1 });
         }

@@ -5,25 +5,25 @@ use serde::{Deserialize, Serialize};
 /// Which policies exist.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Policies {
+pub(crate) struct Policies {
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub mutating: bool,
+    pub(crate) mutating: bool,
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub validating: bool,
+    pub(crate) validating: bool,
 }
 
 /// What a policy does with objects when they are written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum PolicyType {
+pub(crate) enum PolicyType {
     Mutating,
     Validating,
 }
 
 impl PolicyType {
-    pub const ALL: [Self; 2] = [Self::Mutating, Self::Validating];
+    pub(crate) const ALL: [Self; 2] = [Self::Mutating, Self::Validating];
 
     /// Those that were typed.
-    pub fn typed(mutating: bool, validating: bool) -> Vec<Self> {
+    pub(crate) fn typed(mutating: bool, validating: bool) -> Vec<Self> {
         let typed = Policies {
             mutating,
             validating,
@@ -32,7 +32,7 @@ impl PolicyType {
     }
 
     /// The option that requests it.
-    pub fn option(self) -> &'static str {
+    pub(crate) fn option(self) -> &'static str {
         match self {
             Self::Mutating => "--mutating",
             Self::Validating => "--validating",
@@ -50,7 +50,7 @@ impl std::fmt::Display for PolicyType {
 }
 
 impl Policies {
-    pub fn has(self, policy: PolicyType) -> bool {
+    pub(crate) fn has(self, policy: PolicyType) -> bool {
         match policy {
             PolicyType::Mutating => self.mutating,
             PolicyType::Validating => self.validating,
@@ -58,7 +58,7 @@ impl Policies {
     }
 
     /// Adds or removes a policy.
-    pub fn set(&mut self, policy: PolicyType, exists: bool) {
+    pub(crate) fn set(&mut self, policy: PolicyType, exists: bool) {
         match policy {
             PolicyType::Mutating => self.mutating = exists,
             PolicyType::Validating => self.validating = exists,
@@ -66,11 +66,11 @@ impl Policies {
     }
 
     /// Those that exist.
-    pub fn all(self) -> impl Iterator<Item = PolicyType> {
+    pub(crate) fn all(self) -> impl Iterator<Item = PolicyType> {
         PolicyType::ALL.into_iter().filter(move |it| self.has(*it))
     }
 
-    pub fn is_empty(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         *self == Self::default()
     }
 }

@@ -8,22 +8,22 @@ use crate::names::{NameError, Version, WebhookPath};
 /// Which webhooks exist, and what was typed for them.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct Webhooks {
+pub(crate) struct Webhooks {
     /// Whether this version is the hub, which the spokes are converted to and from.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub conversion: bool,
+    pub(crate) conversion: bool,
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub defaulting: bool,
+    pub(crate) defaulting: bool,
     /// Absent if it is the default.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub defaulting_path: Option<WebhookPath>,
+    pub(crate) defaulting_path: Option<WebhookPath>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub spoke: Vec<Version>,
+    pub(crate) spoke: Vec<Version>,
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub validation: bool,
+    pub(crate) validation: bool,
     /// Absent if it is the default.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub validation_path: Option<WebhookPath>,
+    pub(crate) validation_path: Option<WebhookPath>,
     webhook_version: String,
 }
 
@@ -43,16 +43,16 @@ impl Default for Webhooks {
 
 /// A webhook that validates or changes objects when they are written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Admission {
+pub(crate) enum Admission {
     Defaulting,
     Validation,
 }
 
 impl Admission {
-    pub const ALL: [Self; 2] = [Self::Defaulting, Self::Validation];
+    pub(crate) const ALL: [Self; 2] = [Self::Defaulting, Self::Validation];
 
     /// Those that were typed.
-    pub fn typed(defaulting: bool, validation: bool) -> Vec<Self> {
+    pub(crate) fn typed(defaulting: bool, validation: bool) -> Vec<Self> {
         let typed = [
             (Self::Defaulting, defaulting),
             (Self::Validation, validation),
@@ -70,7 +70,7 @@ impl Admission {
     }
 
     /// The option for another path.
-    pub fn path_option(self) -> &'static str {
+    pub(crate) fn path_option(self) -> &'static str {
         match self {
             Self::Defaulting => "--defaulting-path",
             Self::Validation => "--validation-path",
@@ -78,7 +78,7 @@ impl Admission {
     }
 
     /// The option that requests it.
-    pub fn option(self) -> &'static str {
+    pub(crate) fn option(self) -> &'static str {
         match self {
             Self::Defaulting => "--defaulting",
             Self::Validation => "--programmatic-validation",
@@ -96,14 +96,14 @@ impl std::fmt::Display for Admission {
 }
 
 impl Webhooks {
-    pub fn has(&self, admission: Admission) -> bool {
+    pub(crate) fn has(&self, admission: Admission) -> bool {
         match admission {
             Admission::Defaulting => self.defaulting,
             Admission::Validation => self.validation,
         }
     }
 
-    pub fn has_admission(&self) -> bool {
+    pub(crate) fn has_admission(&self) -> bool {
         self.defaulting || self.validation
     }
 
@@ -136,7 +136,7 @@ impl Webhooks {
 impl Resource {
     /// The path of that webhook, whether it exists or not: the typed path, or the default, which may be
     /// too long.
-    pub fn webhook_path(&self, admission: Admission) -> Result<WebhookPath, NameError> {
+    pub(crate) fn webhook_path(&self, admission: Admission) -> Result<WebhookPath, NameError> {
         let webhooks = self.webhooks();
         if let Some(typed) = webhooks.custom_path(admission) {
             return Ok(typed.clone());
@@ -150,7 +150,7 @@ impl Resource {
     }
 
     /// The paths of all admission webhooks of this type.
-    pub fn webhook_paths(&self) -> impl Iterator<Item = (Admission, WebhookPath)> {
+    pub(crate) fn webhook_paths(&self) -> impl Iterator<Item = (Admission, WebhookPath)> {
         let webhooks = self.webhooks();
         let all = Admission::ALL.into_iter();
         let existing = all.filter(move |admission| webhooks.has(*admission));

@@ -14,33 +14,33 @@ const API_VERSION: &str = "kbr/v1alpha1";
 /// One run of a command.
 #[derive(Default, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct JsonReport {
+pub(super) struct JsonReport {
     api_version: &'static str,
     kind: &'static str,
     /// `None` if the command line could not be parsed.
     command: Option<String>,
     dry_run: bool,
-    pub files: Vec<ReportedFile>,
-    pub warnings: Vec<String>,
+    pub(crate) files: Vec<ReportedFile>,
+    pub(crate) warnings: Vec<String>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub safe: Vec<String>,
+    pub(crate) safe: Vec<String>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub rollback: Vec<String>,
-    pub next: Vec<String>,
-    pub errors: Vec<Problem>,
+    pub(crate) rollback: Vec<String>,
+    pub(crate) next: Vec<String>,
+    pub(crate) errors: Vec<Problem>,
 }
 
 /// One file of the plan.
 #[derive(Serialize)]
-pub struct ReportedFile {
-    pub path: String,
-    pub outcome: Outcome,
+pub(super) struct ReportedFile {
+    pub(crate) path: String,
+    pub(crate) outcome: Outcome,
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub diff: Option<String>,
+    pub(crate) diff: Option<String>,
 }
 
 impl JsonReport {
-    pub fn new(command: Option<String>, dry_run: bool) -> Self {
+    pub(super) fn new(command: Option<String>, dry_run: bool) -> Self {
         Self {
             api_version: API_VERSION,
             kind: "Report",

@@ -8,7 +8,7 @@ use super::{BAD, DONE, NOTE, Problem, Report, WARNING, WIDTH, output, speak};
 
 /// How much attention something needs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Level {
+pub(crate) enum Level {
     Good,
     Note,
     Warning,
@@ -28,7 +28,7 @@ impl Level {
 
 /// One thing that has happened.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Happening {
+pub(crate) struct Happening {
     pub(super) event: &'static str,
     pub(super) level: Level,
     pub(super) word: &'static str,
@@ -38,7 +38,7 @@ pub struct Happening {
 
 impl Happening {
     /// `event` is for programs, `word` for people.
-    pub fn new(event: &'static str, level: Level, word: &'static str) -> Self {
+    pub(crate) fn new(event: &'static str, level: Level, word: &'static str) -> Self {
         Self {
             event,
             level,
@@ -48,16 +48,16 @@ impl Happening {
         }
     }
 
-    pub fn note(text: &str) -> Self {
+    pub(crate) fn note(text: &str) -> Self {
         Self::new("note", Level::Note, "Note").text(text)
     }
 
-    pub fn warning(text: &str) -> Self {
+    pub(crate) fn warning(text: &str) -> Self {
         Self::new("warning", Level::Warning, "Warning").text(text)
     }
 
     /// A line of the operator's log with that level.
-    pub fn log(level: &str, text: &str) -> Self {
+    pub(crate) fn log(level: &str, text: &str) -> Self {
         let (shown, word) = match level {
             "error" => (Level::Bad, "Error"),
             "warn" => (Level::Warning, "Warning"),
@@ -67,14 +67,14 @@ impl Happening {
     }
 
     #[must_use]
-    pub fn text(mut self, text: &str) -> Self {
+    pub(crate) fn text(mut self, text: &str) -> Self {
         text.trim_end().clone_into(&mut self.text);
         self
     }
 
     /// More fields for programs; `facts` is an object.
     #[must_use]
-    pub fn facts(mut self, facts: Value) -> Self {
+    pub(crate) fn facts(mut self, facts: Value) -> Self {
         if let Value::Object(facts) = facts {
             self.facts = facts;
         }
@@ -110,7 +110,7 @@ pub(super) fn of_problem(problem: &Problem) -> String {
 
 impl Report {
     /// Prints something that has happened at once, or shows it on the screen.
-    pub fn happening(&self, happening: &Happening) {
+    pub(crate) fn happening(&self, happening: &Happening) {
         if self.document.is_some() {
             return output(happening.json().as_bytes());
         }
@@ -124,7 +124,7 @@ impl Report {
     }
 
     /// Prints what cargo has said about `what`, as cargo has coloured it.
-    pub fn messages(&self, what: &str, text: &str) {
+    pub(crate) fn messages(&self, what: &str, text: &str) {
         if self.document.is_some() {
             let said = Happening::new("compiler", Level::Note, "");
             let said = said.text(&strip_str(text).to_string());

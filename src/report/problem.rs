@@ -10,16 +10,16 @@ use crate::names::NameError;
 
 /// One thing that is wrong.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Problem {
-    pub code: String,
-    pub message: String,
+pub(crate) struct Problem {
+    pub(crate) code: String,
+    pub(crate) message: String,
     /// What to do about it; empty if the message already says it.
-    pub hint: String,
+    pub(crate) hint: String,
 }
 
 impl Problem {
     /// Lists all problems of an error one by one. A problem without its own help gets that of the error.
-    pub fn all(error: &dyn Diagnostic) -> Vec<Self> {
+    pub(crate) fn all(error: &dyn Diagnostic) -> Vec<Self> {
         let hint = help_of(error).unwrap_or_default();
         let Some(parts) = error.related() else {
             return vec![Self {

@@ -18,7 +18,7 @@ const LOG: Duration = Duration::from_secs(30);
 const CLEAR: &str = "\r\x1b[2K";
 
 /// The progress line of one piece of work.
-pub struct Progress<'a> {
+pub(crate) struct Progress<'a> {
     report: &'a Report,
     word: &'static str,
     is_terminal: bool,
@@ -27,7 +27,7 @@ pub struct Progress<'a> {
 
 impl Report {
     /// Starts a progress line with this status word.
-    pub fn progress(&self, word: &'static str) -> Progress<'_> {
+    pub(crate) fn progress(&self, word: &'static str) -> Progress<'_> {
         Progress {
             report: self,
             word,
@@ -39,7 +39,7 @@ impl Report {
 
 impl Progress<'_> {
     /// Shows `text`, unless the line was updated a moment ago.
-    pub fn show(&mut self, text: impl FnOnce() -> String) {
+    pub(crate) fn show(&mut self, text: impl FnOnce() -> String) {
         let pause = if self.is_terminal { TERMINAL } else { LOG };
         if self.last.elapsed() < pause {
             return;

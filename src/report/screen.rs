@@ -17,7 +17,7 @@ use terminal::Terminal;
 
 /// What a key is for.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Pressed {
+pub(crate) enum Pressed {
     /// Something that only concerns the screen.
     Own,
     /// To pause or resume that object.
@@ -55,7 +55,7 @@ impl Screen {
 
 impl Report {
     /// Shows what happens on a screen, if there is a terminal for it; otherwise lines are printed.
-    pub fn start_screen(&self, name: &str) {
+    pub(crate) fn start_screen(&self, name: &str) {
         if self.document.is_some() {
             return;
         }
@@ -69,12 +69,12 @@ impl Report {
         }
     }
 
-    pub fn has_screen(&self) -> bool {
+    pub(crate) fn has_screen(&self) -> bool {
         self.screen.with(|_| {})
     }
 
     /// Shows what has happened since the last time.
-    pub fn refresh(&self) {
+    pub(crate) fn refresh(&self) {
         self.screen.with(|shown| {
             let (columns, rows) = shown.terminal.size();
             shown.terminal.show(&shown.state.lines(columns, rows));
@@ -82,14 +82,14 @@ impl Report {
     }
 
     /// Gives a key to the screen, if there is one.
-    pub fn key(&self, key: &str) -> Pressed {
+    pub(crate) fn key(&self, key: &str) -> Pressed {
         let mut pressed = Pressed::Other;
         self.screen.with(|shown| pressed = shown.state.key(key));
         pressed
     }
 
     /// From now on, lines are printed.
-    pub fn end_screen(&self) {
+    pub(crate) fn end_screen(&self) {
         self.screen.0.borrow_mut().take();
     }
 }

@@ -7,24 +7,24 @@ use super::{Code, Segment};
 
 /// A `use` declaration.
 #[derive(Debug)]
-pub struct Use {
-    pub is_global: bool,
-    pub is_public: bool,
-    pub tree: UseTree,
+pub(crate) struct Use {
+    pub(crate) is_global: bool,
+    pub(crate) is_public: bool,
+    pub(crate) tree: UseTree,
     /// The token after it.
-    pub end: usize,
+    pub(crate) end: usize,
 }
 
 /// A part of a `use` declaration: names, and what follows them.
 #[derive(Debug)]
-pub struct UseTree {
+pub(crate) struct UseTree {
     /// With `*` and `self` as names.
-    pub segments: Vec<Segment>,
-    pub kind: UseKind,
+    pub(crate) segments: Vec<Segment>,
+    pub(crate) kind: UseKind,
 }
 
 #[derive(Debug)]
-pub enum UseKind {
+pub(crate) enum UseKind {
     Leaf {
         alias: Option<String>,
     },
@@ -37,14 +37,14 @@ pub enum UseKind {
 }
 
 /// A name that a `use` imports.
-pub struct UseLeaf {
-    pub path: Vec<String>,
-    pub alias: Option<String>,
+pub(crate) struct UseLeaf {
+    pub(crate) path: Vec<String>,
+    pub(crate) alias: Option<String>,
 }
 
 impl UseTree {
     /// Every imported name.
-    pub fn leaves(&self) -> Vec<UseLeaf> {
+    pub(crate) fn leaves(&self) -> Vec<UseLeaf> {
         let own = names(&self.segments);
         match &self.kind {
             UseKind::Leaf { alias } => vec![UseLeaf {
@@ -64,7 +64,7 @@ impl UseTree {
 
 impl Code<'_> {
     /// The `use …;` whose keyword is at `at`.
-    pub fn import(&self, at: usize) -> Option<Use> {
+    pub(crate) fn import(&self, at: usize) -> Option<Use> {
         let is_global = self.is_separator(at + 1);
         let (tree, next) = self.use_tree(at + 1 + if is_global { 2 } else { 0 })?;
         (self.word(next) == ";").then(|| Use {

@@ -8,49 +8,49 @@
 use super::{Code, Comment, Segment};
 
 /// Prefixes that make a comment a marker.
-pub const PREFIXES: [&str; 2] = ["+kbr:", "+kubebuilder:"];
+pub(crate) const PREFIXES: [&str; 2] = ["+kbr:", "+kubebuilder:"];
 
 /// A comment that may be a marker: a line of a comment, without what makes it one.
 #[derive(Debug)]
-pub struct CommentLine<'a> {
-    pub text: &'a str,
+pub(crate) struct CommentLine<'a> {
+    pub(crate) text: &'a str,
     /// Where the line begins, with its slashes.
-    pub start: usize,
+    pub(crate) start: usize,
     /// Where `text` begins.
     at: usize,
-    pub comment: &'a Comment<'a>,
+    pub(crate) comment: &'a Comment<'a>,
 }
 
 /// A line that begins like a marker.
 #[derive(Debug)]
-pub struct Marker<'a> {
-    pub prefix: &'static str,
+pub(crate) struct Marker<'a> {
+    pub(crate) prefix: &'static str,
     /// `rbac`
-    pub name: &'a str,
+    pub(crate) name: &'a str,
     /// With the colon before them, if there is one.
-    pub rest: &'a str,
+    pub(crate) rest: &'a str,
     /// Where `rest` begins.
     start: usize,
 }
 
 /// An argument, and its words without the quotes around them.
 #[derive(Debug)]
-pub struct Argument<'a> {
-    pub name: &'a str,
-    pub words: Vec<Segment>,
+pub(crate) struct Argument<'a> {
+    pub(crate) name: &'a str,
+    pub(crate) words: Vec<Segment>,
 }
 
 /// Why arguments are not understood.
 #[derive(Debug, PartialEq, Eq)]
-pub struct ArgumentError {
-    pub message: String,
+pub(crate) struct ArgumentError {
+    pub(crate) message: String,
     /// What to write instead, unless an example says it best.
-    pub help: Option<&'static str>,
+    pub(crate) help: Option<&'static str>,
 }
 
 impl<'a> Code<'a> {
     /// Every line of every comment.
-    pub fn comment_lines(&'a self) -> impl Iterator<Item = CommentLine<'a>> {
+    pub(crate) fn comment_lines(&'a self) -> impl Iterator<Item = CommentLine<'a>> {
         self.comments.iter().flat_map(|comment| {
             let mut next = comment.start;
             comment.text.split_inclusive('\n').map(move |line| {
@@ -71,7 +71,7 @@ impl<'a> Code<'a> {
 
 impl<'a> CommentLine<'a> {
     /// The line as a marker, if it begins like one.
-    pub fn marker(&self) -> Option<Marker<'a>> {
+    pub(crate) fn marker(&self) -> Option<Marker<'a>> {
         let (prefix, marker) = PREFIXES
             .into_iter()
             .find_map(|prefix| Some((prefix, self.text.strip_prefix(prefix)?)))?;
@@ -87,7 +87,7 @@ impl<'a> CommentLine<'a> {
 }
 
 impl<'a> Marker<'a> {
-    pub fn arguments(&self) -> Result<Vec<Argument<'a>>, ArgumentError> {
+    pub(crate) fn arguments(&self) -> Result<Vec<Argument<'a>>, ArgumentError> {
         let text = self.rest.strip_prefix(':').unwrap_or_default();
         let mut arguments: Vec<Argument<'a>> = Vec::new();
         for (start, argument) in split_outside(text, self.start + 1, ',')? {
@@ -112,7 +112,7 @@ impl<'a> Marker<'a> {
 
 impl Argument<'_> {
     /// The names in a list, which may be in quotes as a whole.
-    pub fn names(&self) -> impl Iterator<Item = Segment> {
+    pub(crate) fn names(&self) -> impl Iterator<Item = Segment> {
         self.words.iter().flat_map(|word| {
             let mut next = word.range.start;
             word.text.split(';').map(move |name| {

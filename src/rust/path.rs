@@ -4,13 +4,13 @@ use std::ops::Range;
 
 /// One name of a path, with its position.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Segment {
-    pub text: String,
-    pub range: Range<usize>,
+pub(crate) struct Segment {
+    pub(crate) text: String,
+    pub(crate) range: Range<usize>,
 }
 
 impl Segment {
-    pub fn new(text: &str, range: Range<usize>) -> Self {
+    pub(crate) fn new(text: &str, range: Range<usize>) -> Self {
         Self {
             text: text[range.clone()].to_owned(),
             range,
@@ -19,13 +19,13 @@ impl Segment {
 }
 
 /// The names alone.
-pub fn names(path: &[Segment]) -> Vec<String> {
+pub(crate) fn names(path: &[Segment]) -> Vec<String> {
     path.iter().map(|name| name.text.clone()).collect()
 }
 
 /// The paths of the links in a doc comment that begins at `start`, in brackets or in parentheses
 /// after them.
-pub fn links(comment: &str, start: usize) -> Vec<Vec<Segment>> {
+pub(crate) fn links(comment: &str, start: usize) -> Vec<Vec<Segment>> {
     let mut found = Vec::new();
     for (at, opening) in comment.match_indices(['[', '(']) {
         if opening == "(" && !comment[..at].ends_with(']') {
@@ -47,7 +47,7 @@ pub fn links(comment: &str, start: usize) -> Vec<Vec<Segment>> {
 }
 
 /// The names of a text at `start`, if it is a path and nothing else.
-pub fn path(text: &str, start: usize) -> Option<Vec<Segment>> {
+pub(crate) fn path(text: &str, start: usize) -> Option<Vec<Segment>> {
     let mut next = start;
     let names = text.split("::").map(|name| {
         let range = next..next + name.len();

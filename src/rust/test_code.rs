@@ -6,7 +6,7 @@ use super::Code;
 
 impl Code<'_> {
     /// The parts of the text that are compiled only for tests, each with its attributes and doc comments.
-    pub fn test_code(&self) -> Vec<Range<usize>> {
+    pub(crate) fn test_code(&self) -> Vec<Range<usize>> {
         let mut parts = Vec::new();
         for at in 0..self.len() {
             let Some(attribute) = self.attribute(at) else {
@@ -72,7 +72,7 @@ impl Code<'_> {
     ///
     /// Where tokens alone do not tell the end, it is too late rather than too early, but never after what
     /// contains it.
-    pub fn end(&self, mut at: usize) -> usize {
+    pub(crate) fn end(&self, mut at: usize) -> usize {
         while let Some(attribute) = self.attribute(at) {
             at = attribute.end;
         }

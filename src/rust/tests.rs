@@ -8,7 +8,7 @@ use super::*;
 use crate::names::version_module;
 
 /// The names of modules that code imports or declares, and those that its paths begin with.
-pub fn modules_in_scope(text: &str) -> BTreeSet<String> {
+pub(crate) fn modules_in_scope(text: &str) -> BTreeSet<String> {
     let code = Code::read(text);
     let mut names = BTreeSet::new();
     for at in 0..code.len() {
@@ -30,7 +30,7 @@ pub fn modules_in_scope(text: &str) -> BTreeSet<String> {
 
 /// Asserts that no version of an API has one of these modules.
 #[track_caller]
-pub fn assert_free_of_versions(modules: &BTreeSet<String>) {
+pub(crate) fn assert_free_of_versions(modules: &BTreeSet<String>) {
     let versions = modules.iter().map(|module| module.replace('_', "-"));
     let taken = versions.filter(|version| modules.contains(&version_module(version)));
     assert_eq!(taken.collect::<Vec<_>>(), [""; 0]);

@@ -18,7 +18,7 @@ const PEOPLE: [(&str, Template<ResourceContext>); 3] = [
 ];
 
 /// What one version of a type needs besides its own files.
-pub fn around_type(project: &Project, resource: &Resource) -> Vec<Part> {
+pub(super) fn around_type(project: &Project, resource: &Resource) -> Vec<Part> {
     let place = Place::of(project, resource);
     let context = context(project, resource);
     let (version, module) = (place.version_module(), place.types_module());
@@ -53,7 +53,7 @@ pub fn around_type(project: &Project, resource: &Resource) -> Vec<Part> {
 }
 
 /// The modules of a type of another operator that kbr made from its CRD.
-pub fn external_types(project: &Project, resource: &Resource) -> Vec<Part> {
+pub(super) fn external_types(project: &Project, resource: &Resource) -> Vec<Part> {
     let place = Place::of(project, resource);
     let group = GroupContext {
         group: resource.qualified_group(),
@@ -76,7 +76,7 @@ pub fn external_types(project: &Project, resource: &Resource) -> Vec<Part> {
 }
 
 /// The files that belong only to this type; all versions of a kind share the roles.
-pub fn type_files(project: &Project, resource: &Resource) -> Vec<Part> {
+pub(crate) fn type_files(project: &Project, resource: &Resource) -> Vec<Part> {
     let place = Place::of(project, resource);
     let context = context(project, resource);
     let (types, sample) = match resource.image() {

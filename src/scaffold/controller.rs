@@ -9,7 +9,7 @@ use crate::templates::{ControllerContext, ImportedContext, all};
 use super::{Part, context, of_group, of_test};
 
 /// What one controller of a type needs besides its own files; one without a name is named after the kind.
-pub fn around_controller(
+pub(super) fn around_controller(
     project: &Project,
     resource: &Resource,
     name: Option<&ControllerName>,
@@ -33,7 +33,7 @@ pub fn around_controller(
 }
 
 /// Its reconciler and its test; if it keeps a Deployment of an image, also the desired children and the status.
-pub fn controller_files(
+pub(crate) fn controller_files(
     project: &Project,
     resource: &Resource,
     name: Option<&ControllerName>,
@@ -72,21 +72,21 @@ pub fn controller_files(
 
 /// What a controller has of a reconciler in Go.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Imported {
+pub(crate) struct Imported {
     /// The calls by which the reconciler hears of other objects.
-    pub calls: Vec<String>,
+    pub(crate) calls: Vec<String>,
     /// The lines of the comment of its function.
-    pub doc: Vec<String>,
+    pub(crate) doc: Vec<String>,
     /// The name of its function.
-    pub function: String,
+    pub(crate) function: String,
     /// Its markers.
-    pub markers: Vec<String>,
+    pub(crate) markers: Vec<String>,
     /// Its file.
-    pub path: String,
+    pub(crate) path: String,
 }
 
 /// The reconciler and the test of a controller of a project in Go, whose logic is to be translated: path and text.
-pub fn imported_controller(
+pub(crate) fn imported_controller(
     project: &Project,
     resource: &Resource,
     name: Option<&ControllerName>,

@@ -8,7 +8,11 @@ use crate::templates::{PolicyContext, all};
 use super::{Part, context, of_test};
 
 /// The policy with its test.
-pub fn policy_files(project: &Project, resource: &Resource, policy: PolicyType) -> Vec<Part> {
+pub(crate) fn policy_files(
+    project: &Project,
+    resource: &Resource,
+    policy: PolicyType,
+) -> Vec<Part> {
     let place = Place::of(project, resource);
     let context = policy_context(project, resource, policy);
     let [template, test] = match policy {

@@ -39,7 +39,7 @@ const SWITCHED_ON: [(ScaffoldMarker, &str); 3] = [
 ];
 
 /// The line that deploys the roles for certificates that the manager makes itself.
-pub const CERTIFICATES_LINE: &str = "- certificates_role.yaml";
+pub(crate) const CERTIFICATES_LINE: &str = "- certificates_role.yaml";
 
 /// The features of the vendored crates that only some webhooks need, as lines in the manifest.
 const CERTIFICATES_FEATURE: &str = "\"kbr-runtime/certificates\",";
@@ -82,7 +82,11 @@ pub(super) fn around_webhooks(project: &Project, resource: &Resource) -> Vec<Par
 }
 
 /// The defaulter or validator with its test.
-pub fn admission_files(project: &Project, resource: &Resource, admission: Admission) -> Vec<Part> {
+pub(crate) fn admission_files(
+    project: &Project,
+    resource: &Resource,
+    admission: Admission,
+) -> Vec<Part> {
     let path = resource.webhook_path(admission);
     let context = AdmissionContext {
         resource: context(project, resource),
@@ -102,7 +106,7 @@ pub fn admission_files(project: &Project, resource: &Resource, admission: Admiss
 }
 
 /// The converter with its test.
-pub fn conversion_files(project: &Project, hub: &Resource, version: &Version) -> Vec<Part> {
+pub(crate) fn conversion_files(project: &Project, hub: &Resource, version: &Version) -> Vec<Part> {
     let (spoke, context) = conversion(project, hub, version);
     let place = Place::of(project, &spoke);
     let test = Part::file(
@@ -119,7 +123,7 @@ pub fn conversion_files(project: &Project, hub: &Resource, version: &Version) ->
 }
 
 /// The converter of imported types: path and text. `bases` are the required parts of hub and spoke, as JSON.
-pub fn imported_converter(
+pub(crate) fn imported_converter(
     project: &Project,
     hub: &Resource,
     version: &Version,
@@ -261,7 +265,7 @@ fn of_project(project: &Project, context: &ResourceContext) -> Vec<Part> {
 
 /// Name of a webhook in the configuration that the API server reads: a domain name of at least three
 /// labels, unique in the configuration.
-pub fn webhook_name(project: &Project, resource: &Resource, admission: Admission) -> String {
+pub(crate) fn webhook_name(project: &Project, resource: &Resource, admission: Admission) -> String {
     let letter = match admission {
         Admission::Defaulting => 'm',
         Admission::Validation => 'v',

@@ -13,7 +13,7 @@ use super::contexts::{
 macro_rules! templates {
     ($($context:ident { $($name:ident = $path:literal;)* })*) => {
         $($(
-            pub const $name: Template<$context> = Template::new(
+            pub(crate) const $name: Template<$context> = Template::new(
                 $path,
                 include_str!(concat!("../../templates/", $path, ".hbs")),
             );

@@ -1,12 +1,12 @@
 //! Templates that differ in one line, as those of a later kbr: only for tests.
 
 #[cfg(not(test))]
-pub fn text(_path: &str, text: String) -> String {
+pub(super) fn text(_path: &str, text: String) -> String {
     text
 }
 
 #[cfg(test)]
-pub use test::{altered, text};
+pub(crate) use test::{altered, text};
 
 #[cfg(test)]
 mod test {
@@ -17,12 +17,12 @@ mod test {
     }
 
     /// Sets the number of the kbr whose templates this thread renders; 0 for this one.
-    pub fn altered(number: usize) {
+    pub(crate) fn altered(number: usize) {
         NUMBER.set(number);
     }
 
     /// The text of a template as that kbr renders it, with its number in the second line.
-    pub fn text(path: &str, text: String) -> String {
+    pub(crate) fn text(path: &str, text: String) -> String {
         let number = NUMBER.get();
         let path = path.trim_end_matches(".hbs");
         let comment = match path.rsplit_once('.') {

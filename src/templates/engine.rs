@@ -38,7 +38,7 @@ enum Piece {
 type Parsed = HashMap<&'static str, Arc<Vec<Piece>>>;
 
 /// Renders a template. One that does not render is a bug in kbr, which its tests find first.
-pub fn render(name: &str, source: &'static str, context: &Context) -> String {
+pub(super) fn render(name: &str, source: &'static str, context: &Context) -> String {
     let (before, dynamic, after) = split(source);
     if dynamic.is_empty() {
         return source.to_owned();
@@ -99,7 +99,7 @@ fn split(source: &str) -> (&str, &str, &str) {
 
 /// A template as the engine renders it without [`split`] and [`pieces`].
 #[cfg(test)]
-pub fn whole(source: &str, context: &Context) -> String {
+pub(crate) fn whole(source: &str, context: &Context) -> String {
     let rendered = ENGINE.render_template_with_context(source, context);
     rendered.expect("it renders")
 }

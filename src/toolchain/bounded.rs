@@ -13,7 +13,7 @@ const LIMIT: Duration = Duration::from_secs(120);
 type Pipe = Box<dyn Read + Send>;
 
 /// What a program without input prints, or all that it says if it fails; an error if it was ended.
-pub fn output(command: &mut Command) -> io::Result<Result<String, String>> {
+pub(super) fn output(command: &mut Command) -> io::Result<Result<String, String>> {
     within(command, LIMIT)
 }
 

@@ -27,7 +27,7 @@ exit "$status"
 
 /// What a process prints, and how it ends.
 #[derive(Debug)]
-pub enum Output {
+pub(crate) enum Output {
     Out(String),
     Err(String),
     /// The exit code, or 128 and the signal; `None` if the whole group was killed. Nothing follows.
@@ -36,14 +36,14 @@ pub enum Output {
 
 /// A command line with its own part of the environment.
 #[derive(Debug, Clone, Default)]
-pub struct Line {
-    pub program: OsString,
-    pub arguments: Vec<OsString>,
-    pub environment: Vec<(OsString, OsString)>,
+pub(crate) struct Line {
+    pub(crate) program: OsString,
+    pub(crate) arguments: Vec<OsString>,
+    pub(crate) environment: Vec<(OsString, OsString)>,
 }
 
 impl Line {
-    pub fn new<A: AsRef<OsStr>>(program: impl Into<OsString>, arguments: &[A]) -> Self {
+    pub(crate) fn new<A: AsRef<OsStr>>(program: impl Into<OsString>, arguments: &[A]) -> Self {
         Self {
             program: program.into(),
             arguments: arguments.iter().map(|it| it.as_ref().to_owned()).collect(),
@@ -52,28 +52,28 @@ impl Line {
     }
 
     #[must_use]
-    pub fn and<A: AsRef<OsStr>>(mut self, arguments: &[A]) -> Self {
+    pub(crate) fn and<A: AsRef<OsStr>>(mut self, arguments: &[A]) -> Self {
         let arguments = arguments.iter().map(|it| it.as_ref().to_owned());
         self.arguments.extend(arguments);
         self
     }
 
     #[must_use]
-    pub fn with(mut self, variable: &str, value: impl Into<OsString>) -> Self {
+    pub(crate) fn with(mut self, variable: &str, value: impl Into<OsString>) -> Self {
         self.environment.push((variable.into(), value.into()));
         self
     }
 }
 
 /// A running process; dropping this kills it and everything that it has started.
-pub struct Child {
+pub(crate) struct Child {
     /// Of the shell, or of a process that reads requests.
     stdin: Option<ChildStdin>,
 }
 
 impl Child {
     /// Starts a process in the folder `root`. `each` is called on other threads.
-    pub fn start(
+    pub(crate) fn start(
         line: &Line,
         root: &Path,
         each: impl Fn(Output) + Clone + Send + 'static,
@@ -84,7 +84,7 @@ impl Child {
     }
 
     /// Starts a process that reads requests from its standard input, and must end with it.
-    pub fn start_reader(
+    pub(crate) fn start_reader(
         line: &Line,
         root: &Path,
         each: impl Fn(Output) + Clone + Send + 'static,
@@ -115,12 +115,12 @@ impl Child {
     }
 
     /// Asks the process to end, as Kubernetes does.
-    pub fn terminate(&mut self) {
+    pub(crate) fn terminate(&mut self) {
         self.send("TERM");
     }
 
     /// Writes a line to the process that reads requests.
-    pub fn send(&mut self, line: &str) {
+    pub(crate) fn send(&mut self, line: &str) {
         if let Some(stdin) = &mut self.stdin {
             // If it has ended, that is reported anyway.
             let _ = writeln!(stdin, "{line}");

@@ -10,7 +10,7 @@ use crate::error::IoError;
 use crate::layout;
 
 #[derive(Debug, Error, Diagnostic)]
-pub enum CargoError {
+pub(crate) enum CargoError {
     #[error("could not start `cargo`: {source}")]
     #[diagnostic(code("cargo-missing"))]
     #[diagnostic(help(
@@ -43,7 +43,7 @@ pub enum CargoError {
 }
 
 #[derive(Debug, Error, Diagnostic)]
-pub enum KubectlError {
+pub(crate) enum KubectlError {
     #[error("could not run `{program}`: {source}")]
     #[diagnostic(code("kubectl-missing"))]
     #[diagnostic(help(
@@ -78,7 +78,7 @@ fn correction(reason: &str) -> &'static str {
 }
 
 #[derive(Debug, Error, Diagnostic)]
-pub enum GitError {
+pub(crate) enum GitError {
     #[error("could not start `git`: {source}")]
     #[diagnostic(code("git-missing"))]
     #[diagnostic(help("install git, and make sure that it is on PATH"))]

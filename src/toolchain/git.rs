@@ -9,13 +9,13 @@ use crate::project::PROJECT_FILE;
 
 /// What git's history has: given a path, it looks at each commit that changed the file there, until `look` finds
 /// something. The error is why there may be more than it has.
-pub type History<'a> = &'a dyn Fn(&str, Look<'_>) -> Result<Option<String>, GitError>;
+pub(crate) type History<'a> = &'a dyn Fn(&str, Look<'_>) -> Result<Option<String>, GitError>;
 
 /// Is given the text of a file in a commit, and a function that returns another file of that commit.
-pub type Look<'a> = &'a dyn Fn(&str, &dyn Fn(&str) -> Option<String>) -> Option<String>;
+pub(crate) type Look<'a> = &'a dyn Fn(&str, &dyn Fn(&str) -> Option<String>) -> Option<String>;
 
 /// Texts of files, by their paths.
-pub type Files = BTreeMap<String, String>;
+pub(crate) type Files = BTreeMap<String, String>;
 
 /// What git prints, or says about its failure, with these words, separated by spaces, and more arguments.
 fn git(root: &Path, words: &str, more: &[&str]) -> Result<Result<String, String>, GitError> {
@@ -39,7 +39,7 @@ fn text(root: &Path, words: &str, more: &[&str]) -> Result<String, GitError> {
 
 /// The files of a project that git could not restore: those with uncommitted changes, and those of `places`
 /// that git ignores, or the ignored folders that they are in.
-pub fn uncommitted(root: &Path, places: &BTreeSet<String>) -> Result<Vec<String>, GitError> {
+pub(crate) fn uncommitted(root: &Path, places: &BTreeSet<String>) -> Result<Vec<String>, GitError> {
     const STATUS: &str =
         "status --porcelain -z --no-renames --untracked-files=normal --ignored=matching -- .";
     let prefix = text(root, "rev-parse --show-prefix", &[])?;
@@ -56,7 +56,12 @@ pub fn uncommitted(root: &Path, places: &BTreeSet<String>) -> Result<Vec<String>
 }
 
 /// The files of a commit in the project at `root`: PROJECT, those in `folder`, and `file` if it exists.
-pub fn committed(root: &Path, git_ref: &str, folder: &str, file: &str) -> Result<Files, GitError> {
+pub(crate) fn committed(
+    root: &Path,
+    git_ref: &str,
+    folder: &str,
+    file: &str,
+) -> Result<Files, GitError> {
     const VERIFY: &str = "rev-parse --verify --quiet --end-of-options";
     text(root, "rev-parse --git-dir", &[])?;
     let named = git_ref.to_owned();
@@ -82,7 +87,7 @@ pub fn committed(root: &Path, git_ref: &str, folder: &str, file: &str) -> Result
 /// Returns what `look` finds in an earlier commit that changed a file, of any branch, or before the file was moved to its
 /// present path: given the file's text, and a function that returns another file of that commit. `None` if it finds
 /// nothing, or if there is no history; an error if it found nothing and there may be more history than this git can see.
-pub fn history(root: &Path, path: &str, look: Look<'_>) -> Result<Option<String>, GitError> {
+pub(crate) fn history(root: &Path, path: &str, look: Look<'_>) -> Result<Option<String>, GitError> {
     let found = find(root, path, |id, text| {
         look(&text, &|other| shown(root, &format!("{id}:./{other}")))
     });

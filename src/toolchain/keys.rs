@@ -18,7 +18,7 @@ const NAMED: [(&str, &str); 10] = [
 ];
 
 /// Calls `each` on another thread with every key: a character, or a name such as `page-up`.
-pub fn pressed(each: impl Fn(&str) + Send + 'static) {
+pub(crate) fn pressed(each: impl Fn(&str) + Send + 'static) {
     thread::spawn(move || {
         let mut bytes = [0; 64];
         // The terminal sends all of a key at once.

@@ -87,7 +87,7 @@ impl fmt::Display for Kubectl {
 
 /// What kubectl prints in the folder `root` with these words, separated by spaces, and more arguments, or what it says
 /// about its failure.
-pub fn output(root: &Path, words: &str, more: &[&str]) -> Result<String, String> {
+pub(crate) fn output(root: &Path, words: &str, more: &[&str]) -> Result<String, String> {
     let arguments: Vec<&str> = words.split(' ').chain(more.iter().copied()).collect();
     let kubectl = Kubectl::chosen().unwrap_or_else(Kubectl::on_path);
     let output = kubectl.output(root, &arguments);
@@ -96,7 +96,7 @@ pub fn output(root: &Path, words: &str, more: &[&str]) -> Result<String, String>
 
 /// What `kubectl kustomize FOLDER` prints for a copy of `config/` of the project at `root` in which the file at `path` has
 /// the text `text`. `fallback` is the kubectl to use if none is on the PATH.
-pub fn kustomize(
+pub(crate) fn kustomize(
     root: &Path,
     folder: &str,
     path: &str,

@@ -5,7 +5,7 @@ use std::io::Write;
 use crate::error::IoError;
 
 /// A file that nobody else can read. On Linux, it has no name: nothing is left of it however kbr ends.
-pub struct PrivateFile {
+pub(crate) struct PrivateFile {
     path: String,
     /// The file lasts as long as this.
     #[cfg(target_os = "linux")]
@@ -15,7 +15,7 @@ pub struct PrivateFile {
 }
 
 impl PrivateFile {
-    pub fn write(text: &str) -> Result<Self, IoError> {
+    pub(crate) fn write(text: &str) -> Result<Self, IoError> {
         #[cfg(target_os = "linux")]
         let file = tempfile::tempfile();
         #[cfg(not(target_os = "linux"))]
@@ -33,7 +33,7 @@ impl PrivateFile {
         Ok(Self { path, _file: file })
     }
 
-    pub fn path(&self) -> &str {
+    pub(crate) fn path(&self) -> &str {
         &self.path
     }
 }

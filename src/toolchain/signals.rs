@@ -7,10 +7,10 @@ use std::thread;
 use notify::{EventKind, RecommendedWatcher, RecursiveMode, Watcher, event::ModifyKind};
 
 /// Why files cannot be followed.
-pub type WatchError = notify::Error;
+pub(crate) type WatchError = notify::Error;
 
 /// Follows files for as long as this lives.
-pub struct Following {
+pub(crate) struct Following {
     watcher: RecommendedWatcher,
     folders: Vec<PathBuf>,
 }
@@ -18,7 +18,7 @@ pub struct Following {
 impl Following {
     /// Calls `each` on another thread whenever a file directly in `root`, or anywhere in one of `folders`, changes; with
     /// `true` if one of these folders was made, which needs [`Following::renew`]. They need not exist.
-    pub fn start(
+    pub(crate) fn start(
         root: &Path,
         folders: Vec<PathBuf>,
         each: impl Fn(bool) + Send + 'static,
@@ -43,7 +43,7 @@ impl Following {
     }
 
     /// Follows each folder as it is now: one that was deleted and made again is another one.
-    pub fn renew(&mut self) -> Result<(), WatchError> {
+    pub(crate) fn renew(&mut self) -> Result<(), WatchError> {
         for folder in self.folders.iter().filter(|folder| folder.is_dir()) {
             self.watcher.watch(folder, RecursiveMode::Recursive)?;
         }
@@ -64,7 +64,7 @@ fn is_change(kind: &EventKind) -> bool {
 }
 
 /// Calls `each` on another thread with every line that is typed, if standard input is a terminal.
-pub fn typed_lines(each: impl Fn(&str) + Send + 'static) {
+pub(crate) fn typed_lines(each: impl Fn(&str) + Send + 'static) {
     if !io::stdin().is_terminal() {
         return;
     }
@@ -78,14 +78,14 @@ pub fn typed_lines(each: impl Fn(&str) + Send + 'static) {
 
 /// Calls `each` on another thread when a signal asks kbr to stop.
 #[cfg(unix)]
-pub fn stopped(each: impl Fn() + Send + 'static) -> io::Result<()> {
+pub(crate) fn stopped(each: impl Fn() + Send + 'static) -> io::Result<()> {
     use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
     signalled(&[SIGINT, SIGTERM, SIGHUP], each)
 }
 
 /// Calls `each` on another thread when the terminal gets another size.
 #[cfg(unix)]
-pub fn resized(each: impl Fn() + Send + 'static) -> io::Result<()> {
+pub(crate) fn resized(each: impl Fn() + Send + 'static) -> io::Result<()> {
     signalled(&[signal_hook::consts::SIGWINCH], each)
 }
 
@@ -102,12 +102,12 @@ fn signalled(signals: &[i32], each: impl Fn() + Send + 'static) -> io::Result<()
 
 /// `kbr dev` does not run on other systems.
 #[cfg(not(unix))]
-pub fn ignored(_: impl Fn() + Send + 'static) -> io::Result<()> {
+pub(crate) fn ignored(_: impl Fn() + Send + 'static) -> io::Result<()> {
     Ok(())
 }
 
 #[cfg(not(unix))]
-pub use self::{ignored as resized, ignored as stopped};
+pub(crate) use self::{ignored as resized, ignored as stopped};
 
 #[cfg(test)]
 mod tests {

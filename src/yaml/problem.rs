@@ -4,7 +4,7 @@ use thiserror::Error;
 
 /// Why a document cannot be read. Its text continues a sentence that begins with the place.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
-pub enum Problem {
+pub(crate) enum Problem {
     #[error("is not YAML: {0}")]
     Syntax(String),
     #[error("is a Helm template, not YAML: `{{{{` has no meaning there")]
@@ -21,7 +21,7 @@ pub enum Problem {
 
 impl Problem {
     /// What to type or write instead.
-    pub fn help(&self) -> &'static str {
+    pub(crate) fn help(&self) -> &'static str {
         match self {
             Self::Syntax(_) => {
                 "correct the line: YAML needs quotes around a text that begins with `!`, `{`, `[`, `*` or `&`, or has \

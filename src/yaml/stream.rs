@@ -12,29 +12,29 @@ use super::Problem;
 
 /// A document of a stream.
 #[derive(Debug, Clone, Copy)]
-pub struct Document<'a> {
+pub(crate) struct Document<'a> {
     /// Without the line of dashes above it.
-    pub text: &'a str,
+    pub(crate) text: &'a str,
     /// Its first byte in the stream.
-    pub start: usize,
+    pub(crate) start: usize,
     /// Its first line in the stream, from 1.
-    pub line: usize,
+    pub(crate) line: usize,
 }
 
 /// A document that cannot be read.
 #[derive(Debug, Clone, PartialEq, Eq, Error, Diagnostic)]
 #[error("`{path}:{line}` {problem}")]
 #[diagnostic(code("yaml-invalid"), help("{}", .problem.help()))]
-pub struct YamlError {
-    pub path: String,
-    pub line: usize,
-    pub column: usize,
-    pub problem: Problem,
+pub(crate) struct YamlError {
+    pub(crate) path: String,
+    pub(crate) line: usize,
+    pub(crate) column: usize,
+    pub(crate) problem: Problem,
 }
 
 impl YamlError {
     /// The error for a file that was not read.
-    pub fn unread(path: &str, why: &'static str) -> Self {
+    pub(crate) fn unread(path: &str, why: &'static str) -> Self {
         Self {
             path: path.to_owned(),
             line: 1,
@@ -45,7 +45,7 @@ impl YamlError {
 }
 
 /// The documents of a stream, except those with nothing but comments. The stream may begin with a byte order mark.
-pub fn documents(stream: &str) -> Vec<Document<'_>> {
+pub(crate) fn documents(stream: &str) -> Vec<Document<'_>> {
     let mut documents = Vec::new();
     let mut start = stream.len() - stream.trim_start_matches('\u{feff}').len();
     let (mut line, mut end) = (1, start);
@@ -75,7 +75,7 @@ pub fn documents(stream: &str) -> Vec<Document<'_>> {
 }
 
 /// The values of all documents of the file at `path`, except those that are null.
-pub fn read(path: &str, stream: &str) -> Result<Vec<Value>, YamlError> {
+pub(crate) fn read(path: &str, stream: &str) -> Result<Vec<Value>, YamlError> {
     let values = documents(stream)
         .into_iter()
         .map(|document| document.read(path));
@@ -86,7 +86,7 @@ pub fn read(path: &str, stream: &str) -> Result<Vec<Value>, YamlError> {
 
 impl Document<'_> {
     /// Its value, in which anchors and merge keys are resolved; the file at `path` has the stream.
-    pub fn read(&self, path: &str) -> Result<Value, YamlError> {
+    pub(crate) fn read(&self, path: &str) -> Result<Value, YamlError> {
         parsed(self.text).map_err(|error| {
             // In its place in the stream, so that the error has the lines of the stream.
             let placed = "\n".repeat(self.line - 1) + self.text;

@@ -8,7 +8,7 @@ use crate::layout::ALLOWED_BREAKS;
 use crate::manifests::compat::CrdChange;
 
 #[derive(Debug, Error, Diagnostic)]
-pub enum AgainstError {
+pub(crate) enum AgainstError {
     #[error("`{path}` cannot be read: {reason}")]
     #[diagnostic(code("against-unreadable"))]
     #[diagnostic(help(
@@ -39,7 +39,7 @@ fn has(own: &[String]) -> String {
 #[derive(Debug, Error, Diagnostic)]
 #[error("{0}")]
 #[diagnostic(code("against-break"), help("{}", allow(std::slice::from_ref(self))))]
-pub struct Break(pub CrdChange);
+pub(crate) struct Break(pub CrdChange);
 
 /// How to declare breaks as intended.
 fn allow(breaks: &[Break]) -> String {

@@ -25,9 +25,9 @@ const OF_TIME: &str = "no operator, in Go or in Rust, could read the few values 
      99 hours";
 
 /// The fields whose type is Kubernetes' own: CRD, version and path.
-pub type Foreign = BTreeSet<(String, String, String)>;
+pub(crate) type Foreign = BTreeSet<(String, String, String)>;
 
-pub fn foreign(types: &Types) -> Foreign {
+pub(crate) fn foreign(types: &Types) -> Foreign {
     let mut all = Foreign::new();
     for crd in &types.crds {
         for (version, fields) in &crd.foreign {
@@ -40,14 +40,14 @@ pub fn foreign(types: &Types) -> Foreign {
 }
 
 /// What some CRDs say.
-pub struct Fields<'a> {
+pub(super) struct Fields<'a> {
     /// The schemas of all fields: by CRD, version and path.
     schemas: BTreeMap<(&'a str, &'a str, String), &'a Value>,
     crds: &'a [Value],
 }
 
 impl<'a> Fields<'a> {
-    pub fn of(crds: &'a [Value]) -> Self {
+    pub(super) fn of(crds: &'a [Value]) -> Self {
         let mut schemas = BTreeMap::new();
         for crd in crds {
             let name = text_of(crd, "/metadata/name");
@@ -88,7 +88,7 @@ impl<'a> Fields<'a> {
 ///
 /// Objects that are stored under the given CRDs are never lost by it: what is refused is what no operator can read, or the
 /// difference is in what Kubernetes itself sets.
-pub fn forth(
+pub(super) fn forth(
     change: &CrdChange,
     given: &Fields<'_>,
     own: &Fields<'_>,
@@ -130,7 +130,11 @@ pub fn forth(
 }
 
 /// Why a break on a rollback cannot be avoided.
-pub fn rollback(change: &CrdChange, own: &Fields<'_>, foreign: &Foreign) -> Option<&'static str> {
+pub(super) fn rollback(
+    change: &CrdChange,
+    own: &Fields<'_>,
+    foreign: &Foreign,
+) -> Option<&'static str> {
     let place = place_in(change, foreign);
     match change.what.as_str() {
         "field-removed" | "required" | "default" if place == Some(Place::Below) => {

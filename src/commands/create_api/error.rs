@@ -7,7 +7,7 @@ use crate::names::{CRD_NAME_MAX, ControllerName, Group, Kind, Version};
 use crate::project::Gvk;
 
 #[derive(Debug, Error, Diagnostic)]
-pub enum ApiError {
+pub(crate) enum ApiError {
     #[error("`{gvk}` already exists")]
     #[diagnostic(code("api-exists"))]
     #[diagnostic(help(

@@ -6,7 +6,7 @@ use thiserror::Error;
 use crate::project::{Gvk, PolicyType};
 
 #[derive(Debug, Error, Diagnostic)]
-pub enum PolicyCommandError {
+pub(crate) enum PolicyCommandError {
     #[error("nothing to do: no policy is requested")]
     #[diagnostic(code("policy-nothing-requested"))]
     #[diagnostic(help(

@@ -8,7 +8,7 @@ use crate::names::{Kind, Version, WEBHOOK_NAME_MAX, WebhookPath};
 use crate::project::{Admission, Gvk};
 
 #[derive(Debug, Error, Diagnostic)]
-pub enum WebhookError {
+pub(crate) enum WebhookError {
     #[error("`{wanted}` conflicts with `{existing}`: both need the same files")]
     #[diagnostic(code("webhook-same-files"))]
     #[diagnostic(help("choose another `--version`, or put the two in separate projects"))]

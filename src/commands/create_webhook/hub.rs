@@ -29,7 +29,7 @@ const SIDES: [(&str, &str); 4] = [
 ];
 
 /// The project in which `new` is the hub instead of `old`.
-pub fn moved(project: &Project, old: &Resource, new: &Resource) -> Project {
+pub(super) fn moved(project: &Project, old: &Resource, new: &Resource) -> Project {
     let (mut from, mut to) = (old.clone(), new.clone());
     let (mut left, mut gained) = (old.webhooks(), new.webhooks());
     let others = left.spoke.iter().filter(|it| **it != new.version);
@@ -106,11 +106,11 @@ impl HubFile {
 }
 
 /// How the files change, and what is left to do.
-pub struct HubChanges {
-    pub changes: Vec<Change>,
-    pub warnings: Vec<String>,
+pub(super) struct HubChanges {
+    pub(crate) changes: Vec<Change>,
+    pub(crate) warnings: Vec<String>,
     /// Files in which the scaffold and their owner have changed the same lines.
-    pub conflicts: Vec<String>,
+    pub(crate) conflicts: Vec<String>,
     /// The paths of the files that move, for which there are no other changes.
     moved: BTreeSet<String>,
     /// What the owner removed of the old hub, by the names of the new one, in whose lines they are: modules, and the sample with
@@ -121,7 +121,7 @@ pub struct HubChanges {
 impl HubChanges {
     /// The hub is `old` in `before`, and `new` in `after`. Removes the hashes of files that are no longer needed
     /// from `after`.
-    pub fn of(
+    pub(super) fn of(
         before: &Project,
         after: &mut Project,
         old_hub: &Resource,
@@ -193,7 +193,7 @@ impl HubChanges {
     }
 
     /// Whether one of the changes that add the scaffold of the new hub is needed beside these.
-    pub fn needs(&self, change: &Change) -> bool {
+    pub(super) fn needs(&self, change: &Change) -> bool {
         match change {
             Change::Create { path, .. } => !self.moved.contains(path),
             Change::Insert { fragment, .. } => {

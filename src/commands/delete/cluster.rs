@@ -7,7 +7,7 @@ use crate::names::{Version, objects};
 use crate::project::{Admission, PolicyType, Project, Resource};
 
 /// Describes what remains in a cluster when a version of a type is deleted from the project.
-pub fn of_api(after: &Project, resource: &Resource) -> String {
+pub(super) fn of_api(after: &Project, resource: &Resource) -> String {
     let (kind, version) = (&resource.kind, &resource.version);
     let crd = format!("{}.{}", resource.plural, resource.qualified_group());
     if after.versions_of(resource).next().is_some() {
@@ -27,7 +27,7 @@ pub fn of_api(after: &Project, resource: &Resource) -> String {
 
 /// Warns about webhook configurations that must be deleted in a cluster: until then, the API server keeps
 /// calling the webhooks.
-pub fn of_webhooks(before: &Project, after: &Project) -> Vec<String> {
+pub(super) fn of_webhooks(before: &Project, after: &Project) -> Vec<String> {
     let has = |project: &Project, admission| {
         let mut resources = project.resources.iter();
         resources.any(|it| it.webhooks().has(admission))
@@ -48,7 +48,7 @@ pub fn of_webhooks(before: &Project, after: &Project) -> Vec<String> {
 }
 
 /// Warns about a policy, which a cluster keeps.
-pub fn of_policy(before: &Project, resource: &Resource, policy: PolicyType) -> String {
+pub(super) fn of_policy(before: &Project, resource: &Resource, policy: PolicyType) -> String {
     let name = Place::of(before, resource).policy_name();
     let name = objects::deployed(before.project_name.as_str(), &name);
     let (start, of) = match policy {
@@ -61,7 +61,7 @@ pub fn of_policy(before: &Project, resource: &Resource, policy: PolicyType) -> S
 }
 
 /// Describes what happens to versions of a kind that are no longer converted.
-pub fn of_conversion(after: &Project, hub: &Resource, spokes: &[Version]) -> String {
+pub(super) fn of_conversion(after: &Project, hub: &Resource, spokes: &[Version]) -> String {
     let is_converted = after
         .hub(&hub.qualified_group(), hub.kind.as_str())
         .is_some();

@@ -8,7 +8,7 @@ use crate::names::{ControllerName, Version};
 use crate::project::{Admission, PolicyType};
 
 #[derive(Debug, Error, Diagnostic)]
-pub enum DeleteError {
+pub(crate) enum DeleteError {
     #[error("`{gvk}` is not in PROJECT")]
     #[diagnostic(code("delete-unknown-type"), help("{}", known(existing)))]
     UnknownType {

@@ -6,7 +6,7 @@ use crate::layout;
 use crate::tree::Tree;
 
 /// Parts of the names of tests, for the controllers, webhooks, policies and tests whose files differ.
-pub fn tests(old: &Tree, new: &Tree) -> BTreeSet<String> {
+pub(super) fn tests(old: &Tree, new: &Tree) -> BTreeSet<String> {
     let files = |tree: &'_ Tree| -> BTreeSet<(String, String)> {
         let files = tree.files();
         files

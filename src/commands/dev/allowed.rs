@@ -14,7 +14,7 @@ use crate::toolchain::{environment, kubectl};
 use crate::tree::read_text;
 
 /// Allows a context, which must exist.
-pub fn allow(root: &Path, name: &str, report: &Report) -> Result<()> {
+pub(super) fn allow(root: &Path, name: &str, report: &Report) -> Result<()> {
     let server = server(root, name)?;
     let path = file()?;
     let mut text = read(&path)?;
@@ -31,7 +31,7 @@ pub fn allow(root: &Path, name: &str, report: &Report) -> Result<()> {
 }
 
 /// Refuses a context that was not allowed, or does not exist.
-pub fn check(root: &Path, name: &str) -> Result<()> {
+pub(super) fn check(root: &Path, name: &str) -> Result<()> {
     let server = server(root, name)?;
     if !is_in(&read(&file()?)?, name) {
         let context = name.to_owned();

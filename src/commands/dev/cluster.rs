@@ -17,16 +17,16 @@ use crate::tree::read_text;
 use crate::yaml;
 
 /// How the operator is started there.
-pub struct Cluster {
+pub(super) struct Cluster {
     /// For the one context, with the rights of the deployed operator.
-    pub kubeconfig: PrivateFile,
+    pub(crate) kubeconfig: PrivateFile,
     /// Those of the Deployment.
-    pub arguments: Vec<String>,
+    pub(crate) arguments: Vec<String>,
     /// What the Deployment sets to a value, and the user to no other.
-    pub environment: Vec<(String, String)>,
-    pub namespace: String,
+    pub(crate) environment: Vec<(String, String)>,
+    pub(crate) namespace: String,
     /// Whether `config/default` has webhooks.
-    pub has_webhooks: bool,
+    pub(crate) has_webhooks: bool,
 }
 
 /// What `config/default` deploys.
@@ -40,7 +40,7 @@ struct Deployed {
 
 impl Cluster {
     /// The cluster of the context, which must be allowed, for the project at `root`.
-    pub fn open(root: &Path, name: &str, report: &Report) -> Result<Self> {
+    pub(super) fn open(root: &Path, name: &str, report: &Report) -> Result<Self> {
         allowed::check(root, name)?;
         let failed = |reason| DevError::Kubectl { reason };
         let objects = config(root).map_err(failed)?;
@@ -96,7 +96,7 @@ impl Cluster {
 
 impl Cluster {
     /// The flag of kubectl and of an operator.
-    pub fn flag(&self) -> String {
+    pub(super) fn flag(&self) -> String {
         format!("--kubeconfig={}", self.kubeconfig.path())
     }
 }
@@ -191,7 +191,7 @@ fn expanded(argument: &str, environment: &[(String, String)]) -> String {
 }
 
 /// `arguments` without the flags that are also in `later`, each of which may be given once.
-pub fn without(arguments: &[String], later: &[String]) -> Vec<String> {
+pub(super) fn without(arguments: &[String], later: &[String]) -> Vec<String> {
     let name = |argument: &String| argument.split('=').next().unwrap_or_default().to_owned();
     let later: Vec<_> = later.iter().map(name).collect();
     let arguments = arguments.iter();

@@ -41,7 +41,7 @@ fn breaks(live: &Path, tree: &Tree) -> Result<Vec<String>, String> {
 }
 
 /// The objects in a text of JSON: a list, what kubectl prints for several objects, for one, or nothing.
-pub fn listed(text: &str) -> Result<Vec<Value>, String> {
+pub(super) fn listed(text: &str) -> Result<Vec<Value>, String> {
     if text.trim().is_empty() {
         return Ok(Vec::new());
     }
@@ -53,7 +53,7 @@ pub fn listed(text: &str) -> Result<Vec<Value>, String> {
 
 /// The changes between the CRDs of an API server and new ones that break objects or clients. The API server also has those
 /// of other operators, and may have none of these yet.
-pub fn between(live: &[Value], new: &[Value]) -> Vec<String> {
+pub(super) fn between(live: &[Value], new: &[Value]) -> Vec<String> {
     let is_own = |crd: &&Value| new.iter().any(|it| name(it) == name(crd));
     let live: Vec<Value> = live.iter().filter(is_own).cloned().collect();
     let changes = compat::compare(&live, new).into_iter();

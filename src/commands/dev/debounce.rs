@@ -10,24 +10,24 @@ const LONGEST: Duration = Duration::from_millis(500);
 
 /// The changes that nobody has looked at yet.
 #[derive(Debug, Default)]
-pub struct Debounce {
+pub(super) struct Debounce {
     first_and_last: Option<(Instant, Instant)>,
 }
 
 impl Debounce {
-    pub fn touch(&mut self, now: Instant) {
+    pub(super) fn touch(&mut self, now: Instant) {
         let first = self.first_and_last.map_or(now, |(first, _)| first);
         self.first_and_last = Some((first, now));
     }
 
     /// When to look, if something has changed.
-    pub fn due(&self) -> Option<Instant> {
+    pub(super) fn due(&self) -> Option<Instant> {
         let (first, last) = self.first_and_last?;
         Some((last + QUIET).min(first + LONGEST))
     }
 
     /// If it is time to look: when the first of these changes was. Later changes are new ones.
-    pub fn take(&mut self, now: Instant) -> Option<Instant> {
+    pub(super) fn take(&mut self, now: Instant) -> Option<Instant> {
         if self.due()? > now {
             return None;
         }

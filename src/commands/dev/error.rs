@@ -6,7 +6,7 @@ use thiserror::Error;
 use crate::toolchain::signals::WatchError;
 
 #[derive(Debug, Error, Diagnostic)]
-pub enum DevError {
+pub(crate) enum DevError {
     #[error("another `kbr dev` already runs in this project")]
     #[diagnostic(code("dev-running"))]
     #[diagnostic(help("use that one, or stop it first: type `q` in its terminal"))]

@@ -10,7 +10,7 @@ use super::wrote::Wrote;
 /// A line of the helper's standard output.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(tag = "event", rename_all = "kebab-case")]
-pub enum Told {
+pub(super) enum Told {
     Operator(Launch),
     Ready(Ready),
     Applied {
@@ -44,24 +44,24 @@ pub enum Told {
 
 /// How to start the operator.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
-pub struct Launch {
-    pub arguments: Vec<String>,
-    pub environment: BTreeMap<String, String>,
+pub(super) struct Launch {
+    pub(crate) arguments: Vec<String>,
+    pub(crate) environment: BTreeMap<String, String>,
 }
 
 /// Where the API server is.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
-pub struct Ready {
-    pub kubeconfig: PathBuf,
-    pub logs: PathBuf,
+pub(super) struct Ready {
+    pub(crate) kubeconfig: PathBuf,
+    pub(crate) logs: PathBuf,
     /// The file with the CRDs as the API server has them.
-    pub crds: PathBuf,
-    pub has_controllers: bool,
+    pub(crate) crds: PathBuf,
+    pub(crate) has_controllers: bool,
 }
 
 /// What the helper is asked for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Request {
+pub(super) enum Request {
     /// Apply `config/default` where it has changed.
     Config,
     /// Apply `config/samples`.
@@ -70,7 +70,7 @@ pub enum Request {
 
 impl Request {
     /// The line that asks for it.
-    pub fn line(self) -> &'static str {
+    pub(super) fn line(self) -> &'static str {
         match self {
             Self::Config => "config",
             Self::Samples => "samples",
@@ -80,7 +80,7 @@ impl Request {
 
 impl Told {
     /// `None` for a line that is not from the helper's protocol.
-    pub fn of(line: &str) -> Option<Self> {
+    pub(super) fn of(line: &str) -> Option<Self> {
         serde_json::from_str(line).ok()
     }
 }

@@ -13,7 +13,7 @@ use crate::toolchain::environment;
 
 /// What a job makes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kind {
+pub(super) enum Kind {
     /// `kbr manifests`.
     Manifests,
     /// The helper that runs the API server.
@@ -23,7 +23,7 @@ pub enum Kind {
 
 impl Kind {
     /// The word for programs.
-    pub fn word(self) -> &'static str {
+    pub(super) fn word(self) -> &'static str {
         match self {
             Self::Manifests => "manifests",
             Self::Helper => "helper",
@@ -33,9 +33,9 @@ impl Kind {
 }
 
 /// A job that runs.
-pub struct Job {
-    pub kind: Kind,
-    pub started: Instant,
+pub(super) struct Job {
+    pub(crate) kind: Kind,
+    pub(crate) started: Instant,
     /// Killed when this is dropped.
     _process: Child,
     out: Vec<String>,
@@ -43,19 +43,19 @@ pub struct Job {
 }
 
 /// How a job ended.
-pub struct Finished {
-    pub kind: Kind,
-    pub is_success: bool,
-    pub started: Instant,
+pub(super) struct Finished {
+    pub(crate) kind: Kind,
+    pub(crate) is_success: bool,
+    pub(crate) started: Instant,
     /// The lines of standard output.
-    pub out: Vec<String>,
+    pub(crate) out: Vec<String>,
     /// What cargo said, as it said it.
-    pub messages: Vec<String>,
+    pub(crate) messages: Vec<String>,
 }
 
 impl Job {
     /// Starts the job in the project at `root`, whose operator is the binary `name`.
-    pub fn start(
+    pub(super) fn start(
         kind: Kind,
         root: &Path,
         name: &str,
@@ -89,7 +89,7 @@ impl Job {
     }
 
     /// Takes what the process prints; returns how it ended, once it has.
-    pub fn take(&mut self, output: Output) -> Option<Finished> {
+    pub(super) fn take(&mut self, output: Output) -> Option<Finished> {
         match output {
             Output::Out(line) => self.out.push(line),
             Output::Err(line) => self.err.push(line),
@@ -125,7 +125,7 @@ fn helper_features(root: &Path) -> &'static [&'static str] {
 
 impl Finished {
     /// The program that cargo has built.
-    pub fn executable(&self) -> Option<PathBuf> {
+    pub(super) fn executable(&self) -> Option<PathBuf> {
         let messages = self.out.iter();
         let artifacts = messages.filter(|line| line.contains("\"executable\":\""));
         let mut paths = artifacts.filter_map(|line| {
@@ -141,16 +141,16 @@ const UNCOMPILED: &str = "cargo-failed";
 
 /// What `kbr manifests --output json` reports: the files that it changed, and sentences about warnings and errors.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub struct Manifests {
-    pub files: Vec<String>,
-    pub warnings: Vec<String>,
-    pub errors: Vec<String>,
+pub(super) struct Manifests {
+    pub(crate) files: Vec<String>,
+    pub(crate) warnings: Vec<String>,
+    pub(crate) errors: Vec<String>,
     /// Whether cargo could not compile the types, which it has explained.
-    pub is_uncompiled: bool,
+    pub(crate) is_uncompiled: bool,
 }
 
 impl Manifests {
-    pub fn of(out: &[String]) -> Self {
+    pub(super) fn of(out: &[String]) -> Self {
         let report: Value = serde_json::from_str(&out.join("\n")).unwrap_or_default();
         let items = |name: &str| report[name].as_array().cloned().unwrap_or_default();
         let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();

@@ -4,7 +4,7 @@ use serde_json::{Map, Value};
 
 /// What a log line means for whoever watches.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Logged {
+pub(super) enum Logged {
     /// An object was reconciled.
     Reconciled {
         controller: String,
@@ -44,7 +44,7 @@ const OWN: [&str; 5] = ["timestamp", "level", "message", "target", "spans"];
 
 impl Logged {
     /// Reads a line; one that is not JSON is shown as it is.
-    pub fn of(line: &str) -> Self {
+    pub(super) fn of(line: &str) -> Self {
         let parsed: Option<Map<String, Value>> = serde_json::from_str(line).ok();
         let Some(parsed) = parsed.filter(|it| it.contains_key("level")) else {
             return Self::Other {

@@ -20,10 +20,10 @@ use crate::toolchain::signals;
 const UNKNOWN: &str = "unexpected argument '--plan'";
 
 /// The exit code if the plan could not be made.
-pub const FAILED: u8 = 2;
+pub(super) const FAILED: u8 = 2;
 
 /// Builds the operator `name`, prints its plan for the cluster of the context, and exits with its code.
-pub fn run(
+pub(super) fn run(
     root: &Path,
     name: &str,
     args: &DevArgs,

@@ -44,7 +44,7 @@ pub(super) struct Todo {
     pub(super) samples: bool,
 }
 
-pub struct Session<'a> {
+pub(super) struct Session<'a> {
     pub(super) root: &'a Path,
     /// The name of the operator's binary.
     pub(super) name: String,
@@ -82,14 +82,14 @@ pub struct Session<'a> {
 }
 
 /// The folder of the API server's binaries.
-pub fn binaries(root: &Path) -> Result<PathBuf> {
+pub(super) fn binaries(root: &Path) -> Result<PathBuf> {
     let printed = environment::output(root, &["envtest", "path"]);
     let printed = printed.map_err(|reason| DevError::NoBinaries { reason })?;
     Ok(printed.trim_end().into())
 }
 
 impl<'a> Session<'a> {
-    pub fn new(
+    pub(super) fn new(
         root: &'a Path,
         tree: Tree,
         args: &'a DevArgs,
@@ -143,7 +143,7 @@ impl<'a> Session<'a> {
     }
 
     /// Runs until somebody stops it.
-    pub fn run(mut self, events: &Receiver<Event>, mut following: Following) {
+    pub(super) fn run(mut self, events: &Receiver<Event>, mut following: Following) {
         self.tell(Happening::new("started", Level::Note, "Following").text(
             if self.report.has_screen() {
                 "the files of the project; a first build takes minutes"

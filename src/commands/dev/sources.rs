@@ -8,18 +8,18 @@ use crate::tree::Tree;
 
 /// What differs between two states of a project.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Changed {
+pub(super) struct Changed {
     /// What the operator is built from.
-    pub code: bool,
+    pub(crate) code: bool,
     /// Types or markers, from which kbr generates manifests.
-    pub manifests: bool,
+    pub(crate) manifests: bool,
     /// What is deployed.
-    pub config: bool,
-    pub samples: bool,
+    pub(crate) config: bool,
+    pub(crate) samples: bool,
 }
 
 impl Changed {
-    pub fn between(old: &Tree, new: &Tree) -> Self {
+    pub(super) fn between(old: &Tree, new: &Tree) -> Self {
         let differs = |is_of: &dyn Fn(&str) -> bool| {
             let files = |tree| files_of(tree, is_of).collect::<BTreeSet<_>>();
             files(old) != files(new)
@@ -32,7 +32,7 @@ impl Changed {
         }
     }
 
-    pub fn is_any(self) -> bool {
+    pub(super) fn is_any(self) -> bool {
         self != Self::default()
     }
 }
@@ -90,7 +90,7 @@ fn marked(tree: &Tree) -> Vec<(&str, &str)> {
 }
 
 /// Where the markers of the controller with that name are, as `path:line`: below the last of them, or at its reconcile.
-pub fn place_of_rights(tree: &Tree, controller: &str) -> Option<String> {
+pub(super) fn place_of_rights(tree: &Tree, controller: &str) -> Option<String> {
     let [_, sources] = layout::SOURCES;
     let added = format!("(\"{controller}\",");
     let mut files = tree

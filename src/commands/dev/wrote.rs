@@ -10,7 +10,7 @@ const SHOWN: usize = 12;
 
 /// A write of the operator.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
-pub struct Wrote {
+pub(super) struct Wrote {
     verb: String,
     /// Its kind, and its name with the namespace.
     object: String,
@@ -41,7 +41,7 @@ impl Wrote {
         text
     }
 
-    pub fn happening(&self) -> Happening {
+    pub(super) fn happening(&self) -> Happening {
         let facts = json!({
             "verb": self.verb,
             "object": self.object,

@@ -4,7 +4,7 @@ use miette::Diagnostic;
 use thiserror::Error;
 
 #[derive(Debug, Error, Diagnostic)]
-pub enum EditError {
+pub(crate) enum EditError {
     #[error("nothing to do: no option says what to change")]
     #[diagnostic(code("edit-nothing-requested"))]
     #[diagnostic(help(

@@ -22,7 +22,7 @@ use crate::scaffold;
 use crate::tree::Tree;
 
 /// The project with these settings, and the changes to its files.
-pub fn plan(project: &Project, args: &EditArgs, tree: &Tree) -> Result<Desired> {
+pub(crate) fn plan(project: &Project, args: &EditArgs, tree: &Tree) -> Result<Desired> {
     let mut after = project.clone();
     after.certificates = args.certificates.unwrap_or(project.certificates);
     after.namespaced = args.namespaced.unwrap_or(project.namespaced);

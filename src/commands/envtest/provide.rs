@@ -17,7 +17,7 @@ use crate::report::Report;
 use crate::toolchain::{self, GoRun};
 
 /// Installs what is missing of `wanted`.
-pub fn provide(
+pub(super) fn provide(
     store: &Store,
     args: &EnvtestUseArgs,
     wanted: &[Binary],

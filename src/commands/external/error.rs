@@ -10,7 +10,7 @@ use crate::names::{CrateSpec, Kind};
 use crate::project::Gvk;
 
 #[derive(Debug, Error, Diagnostic)]
-pub enum ExternalError {
+pub(crate) enum ExternalError {
     #[error(
         "the `--external-api` options are for a type that exists, and `--resource` would create one"
     )]

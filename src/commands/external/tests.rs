@@ -4,7 +4,7 @@ use crate::commands::tests::Bench;
 use crate::project::PROJECT_FILE;
 
 /// A CRD file as somebody else publishes it.
-pub const CRDS: &str = "\
+pub(crate) const CRDS: &str = "\
 apiVersion: apiextensions.k8s.io/v1
 kind: CustomResourceDefinition
 metadata: {name: certificates.cert-manager.io}

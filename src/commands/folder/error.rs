@@ -8,7 +8,7 @@ use thiserror::Error;
 use crate::names::NameError;
 
 #[derive(Debug, Error, Diagnostic)]
-pub enum FolderError {
+pub(crate) enum FolderError {
     #[error("`{}` is already a project: it has a PROJECT file", .dir.display())]
     #[diagnostic(code("project-exists"))]
     #[diagnostic(help("to add an API, type `kbr create api --kind KIND`"))]

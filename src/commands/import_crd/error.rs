@@ -11,7 +11,7 @@ use crate::names::NameError;
 use crate::project::Gvk;
 
 #[derive(Debug, Error, Diagnostic)]
-pub enum ImportError {
+pub(crate) enum ImportError {
     #[error("`{gvk}` already exists")]
     #[diagnostic(code("import-exists"))]
     #[diagnostic(help(
@@ -36,9 +36,9 @@ pub enum ImportError {
 
 /// The error of a CRD that can be left out.
 #[derive(Debug)]
-pub struct OneCrdError {
-    pub crd: String,
-    pub error: Box<error::Error>,
+pub(crate) struct OneCrdError {
+    pub(crate) crd: String,
+    pub(crate) error: Box<error::Error>,
 }
 
 impl Display for OneCrdError {

@@ -17,18 +17,18 @@ use super::role;
 
 /// The markers as kbr writes them, without slashes.
 #[derive(Debug, Default)]
-pub struct Markers {
-    pub of_controllers: BTreeMap<ControllerKey, Vec<String>>,
+pub(super) struct Markers {
+    pub(crate) of_controllers: BTreeMap<ControllerKey, Vec<String>>,
     /// The markers of each webhook, and where each stood. One webhook may be called in several ways, such as with
     /// another failure policy when an object is deleted.
-    pub of_webhooks: BTreeMap<(Gvk, &'static str), Vec<(String, String)>>,
+    pub(crate) of_webhooks: BTreeMap<(Gvk, &'static str), Vec<(String, String)>>,
     /// Those of the rest of the code, each with its file.
-    pub of_rest: Vec<(String, String)>,
+    pub(crate) of_rest: Vec<(String, String)>,
 }
 
 impl Markers {
     /// Reads the markers, and adds the webhooks that have one to the model.
-    pub fn of(
+    pub(super) fn of(
         go: &GoProject<'_>,
         model: &mut Model,
         reconcilers: &[Reconciler<'_, '_>],
@@ -79,7 +79,7 @@ impl Markers {
     }
 
     /// All markers that make roles.
-    pub fn of_roles(&self) -> Vec<&str> {
+    pub(super) fn of_roles(&self) -> Vec<&str> {
         let controllers = self.of_controllers.values().flatten().map(String::as_str);
         let rest = self.of_rest.iter().map(|(text, _)| text.as_str());
         controllers.chain(rest).collect()

@@ -16,7 +16,7 @@ use super::remaining::{Remaining, Step};
 
 /// `config/default` of the operator in Go.
 #[derive(Debug, Default)]
-pub struct Deployed {
+pub(super) struct Deployed {
     pub(super) namespace: Option<String>,
     /// Empty if the kustomization has none, and absent without a kustomization.
     pub(super) prefix: Option<String>,
@@ -28,7 +28,7 @@ pub struct Deployed {
 }
 
 impl Deployed {
-    pub fn read(go: &GoProject<'_>) -> Result<Self> {
+    pub(super) fn read(go: &GoProject<'_>) -> Result<Self> {
         let kustomization = documents(go, layout::DEFAULT_KUSTOMIZATION)?
             .into_iter()
             .next()
@@ -60,7 +60,7 @@ impl Deployed {
         })
     }
 
-    pub fn regular_name(&self) -> Option<&str> {
+    pub(super) fn regular_name(&self) -> Option<&str> {
         self.regular.as_deref()
     }
 
@@ -72,7 +72,7 @@ impl Deployed {
     }
 
     /// The name of the new Deployment in the cluster, and its namespace.
-    pub fn manager(&self, project: &Project) -> (String, String) {
+    pub(super) fn manager(&self, project: &Project) -> (String, String) {
         let name = &project.project_name;
         let prefix = self.prefix.clone().unwrap_or_else(|| format!("{name}-"));
         let namespace = self.namespace.clone();
@@ -84,13 +84,18 @@ impl Deployed {
 
     /// Who makes the certificates: cert-manager if it does in Go. A manager that makes its own knows the names of a
     /// new project only.
-    pub fn certificates(&self, project: &Project) -> Certificates {
+    pub(super) fn certificates(&self, project: &Project) -> Certificates {
         let has_cert_manager = self.resources.iter().any(|it| it == "../certmanager");
         super::certificates(has_cert_manager || self.is_irregular(&project.project_name))
     }
 
     /// The managers in Rust and in Go share the Lease.
-    pub fn keep_lease(&self, go: &GoProject<'_>, project: &mut Project, remaining: &mut Remaining) {
+    pub(super) fn keep_lease(
+        &self,
+        go: &GoProject<'_>,
+        project: &mut Project,
+        remaining: &mut Remaining,
+    ) {
         let found = go
             .sources
             .iter()
@@ -120,7 +125,7 @@ impl Deployed {
     }
 
     /// The folders of `config/` that the new project has too, and lists only if the project in Go does.
-    pub fn folders(&self) -> impl Iterator<Item = String> {
+    pub(super) fn folders(&self) -> impl Iterator<Item = String> {
         let folders = self
             .resources
             .iter()
@@ -129,7 +134,7 @@ impl Deployed {
     }
 
     /// The files in which the names of objects differ from those of a new project.
-    pub fn texts(&self, project: &Project) -> BTreeMap<String, String> {
+    pub(super) fn texts(&self, project: &Project) -> BTreeMap<String, String> {
         let mut texts = BTreeMap::new();
         if !self.is_irregular(&project.project_name) {
             return texts;

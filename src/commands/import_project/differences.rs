@@ -65,7 +65,7 @@ const POD: [&str; 5] = [
 
 impl Deployed {
     /// What the Kustomize files have that the new project does not.
-    pub fn differences(
+    pub(super) fn differences(
         &self,
         go: &GoProject<'_>,
         project: &Project,

@@ -17,13 +17,13 @@ use crate::project::{CoreType, Gvk, Project, Resource};
 use super::remaining::{Remaining, Step, external};
 
 /// A controller of the new project: its type, and its own name if it has one.
-pub type ControllerKey = (Gvk, Option<ControllerName>);
+pub(super) type ControllerKey = (Gvk, Option<ControllerName>);
 
 /// The new project, and which reconciler each of its controllers is.
-pub struct Model {
-    pub project: Project,
+pub(super) struct Model {
+    pub(crate) project: Project,
     /// The index of the reconciler of each controller.
-    pub controllers: BTreeMap<ControllerKey, usize>,
+    pub(crate) controllers: BTreeMap<ControllerKey, usize>,
 }
 
 /// For `map_err`: a name of the Go project that kbr cannot use.
@@ -45,7 +45,7 @@ fn named<T: FromStr<Err = NameError>>(dir: &str, what: &'static str, text: &str)
 }
 
 /// The domain of the project. Without one, groups have no domain after them, and the first is taken for it.
-pub fn domain(dir: &str, go: &GoProject<'_>) -> Result<Domain> {
+pub(super) fn domain(dir: &str, go: &GoProject<'_>) -> Result<Domain> {
     let own = go.project.resources.iter().find(|it| it.is_own());
     let domain = match (go.project.domain.as_str(), own) {
         ("", Some(resource)) => resource.qualified_group(),
@@ -55,13 +55,13 @@ pub fn domain(dir: &str, go: &GoProject<'_>) -> Result<Domain> {
 }
 
 /// Whether the CRDs have several groups.
-pub fn has_groups(go: &GoProject<'_>) -> bool {
+pub(super) fn has_groups(go: &GoProject<'_>) -> bool {
     let groups: BTreeSet<&str> = go.crds.iter().map(|crd| crd.group.as_str()).collect();
     groups.len() > 1
 }
 
 impl Model {
-    pub fn of(
+    pub(super) fn of(
         dir: &str,
         project: Project,
         go: &GoProject<'_>,
@@ -146,7 +146,7 @@ impl Model {
     }
 
     /// The resource with that group, version and kind; a group of Kubernetes may be without its domain.
-    pub fn find(&self, group: &str, version: &str, kind: &str) -> Option<Resource> {
+    pub(super) fn find(&self, group: &str, version: &str, kind: &str) -> Option<Resource> {
         let is_named = |it: &&Resource| {
             let is_group = it.qualified_group() == group
                 || it.core_type().is_some_and(|core| core.group == group);
@@ -156,7 +156,7 @@ impl Model {
     }
 
     /// The same, or one of Kubernetes' own that the project does not have yet.
-    pub fn find_or_core(&self, group: &str, version: &str, kind: &str) -> Option<Resource> {
+    pub(super) fn find_or_core(&self, group: &str, version: &str, kind: &str) -> Option<Resource> {
         if let Some(known) = self.find(group, version, kind) {
             return Some(known);
         }

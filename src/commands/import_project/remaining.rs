@@ -9,7 +9,7 @@ use super::deployed::Deployed;
 
 /// The parts of the checklist, in its order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Step {
+pub(super) enum Step {
     /// What the import could not carry over, and what that means.
     Lost,
     Types,
@@ -32,17 +32,17 @@ impl Step {
 
 /// The checklist while it is made.
 #[derive(Debug, Default)]
-pub struct Remaining {
+pub(super) struct Remaining {
     items: Vec<(Step, String)>,
 }
 
 impl Remaining {
-    pub fn add(&mut self, step: Step, text: impl Into<String>) {
+    pub(super) fn add(&mut self, step: Step, text: impl Into<String>) {
         self.items.push((step, text.into()));
     }
 
     /// The text of IMPORT.md, and the warnings to print; `dir` is the folder of the project in Go.
-    pub fn finish(
+    pub(super) fn finish(
         mut self,
         project: &Project,
         deployed: &Deployed,
@@ -89,7 +89,7 @@ impl Remaining {
 }
 
 /// What to do for a type of another operator.
-pub fn external(go: &GoProject<'_>, listed: &GoResource) -> String {
+pub(super) fn external(go: &GoProject<'_>, listed: &GoResource) -> String {
     let domain = match listed.domain.as_str() {
         "" => String::new(),
         domain => format!(" --external-api-domain {domain}"),

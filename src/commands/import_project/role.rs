@@ -18,7 +18,7 @@ use super::model::Model;
 use super::remaining::{Remaining, Step};
 
 /// The file of the role, which has the same path in both projects.
-pub const PATH: &str = layout::MANAGER_ROLE;
+pub(super) const PATH: &str = layout::MANAGER_ROLE;
 
 /// A permission: one verb for one resource of one group, or for one URL; the namespace and the name of the role that
 /// grants it.
@@ -32,7 +32,7 @@ struct Permission {
 }
 
 /// The markers that the permissions of `config/rbac/role.yaml` need and the Go code does not have.
-pub fn missing(
+pub(super) fn missing(
     go: &GoProject<'_>,
     model: &Model,
     markers: &Markers,

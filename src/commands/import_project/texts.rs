@@ -23,7 +23,7 @@ use super::remaining::{Remaining, Step};
 const SAMPLES: &str = layout::SAMPLES;
 
 /// The text of each file that the Go project determines, by path.
-pub fn all(
+pub(super) fn all(
     go: &GoProject<'_>,
     model: &Model,
     kinds: &[Imported],

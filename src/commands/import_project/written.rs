@@ -10,7 +10,7 @@ use super::model::ControllerKey;
 
 impl Markers {
     /// A scaffolded webhook with the markers of the Go project in place of its own.
-    pub fn in_webhook(
+    pub(super) fn in_webhook(
         &self,
         resource: &Resource,
         admission: Admission,
@@ -34,7 +34,7 @@ impl Markers {
     }
 
     /// `src/lib.rs` with the markers of the rest of the code.
-    pub fn in_lib(&self, text: &str) -> Option<String> {
+    pub(super) fn in_lib(&self, text: &str) -> Option<String> {
         if self.of_rest.is_empty() {
             return None;
         }
@@ -55,7 +55,7 @@ impl Markers {
     }
 
     /// The controllers as the scaffold of `kbr import project` has them.
-    pub fn imported(
+    pub(super) fn imported(
         &self,
         key: &ControllerKey,
         reconciler: &Reconciler<'_, '_>,

@@ -9,7 +9,7 @@ use crate::manifests::{CrdError, MarkerError, PolicyError};
 use crate::names::{Kind, Version};
 
 #[derive(Debug, Error, Diagnostic)]
-pub enum ManifestsError {
+pub(crate) enum ManifestsError {
     #[error("{}", lines_with_help(.0))]
     Markers(#[related] Vec<MarkerError>),
     #[error("{}", lines_with_help(.0))]

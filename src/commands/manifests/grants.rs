@@ -15,7 +15,7 @@ use crate::yaml::{self, YamlError};
 const NAMED: usize = 5;
 
 /// A warning about permissions that the role no longer grants, if there are any.
-pub fn lost(tree: &Tree, roles: &str) -> Option<String> {
+pub(super) fn lost(tree: &Tree, roles: &str) -> Option<String> {
     let old = tree.text(layout::MANAGER_ROLE)?;
     let read = |text| Ok(permissions(&yaml::read(layout::MANAGER_ROLE, text)?));
     let both = read(old).and_then(|before| Ok((before, read(roles)?)));
@@ -45,7 +45,7 @@ pub fn lost(tree: &Tree, roles: &str) -> Option<String> {
 
 /// Errors for markers that produce a role or a binding which another file in `config/rbac` already has:
 /// kustomize rejects duplicate names.
-pub fn taken(tree: &Tree, markers: &[CodeMarker], roles: &[Value]) -> Vec<MarkerError> {
+pub(super) fn taken(tree: &Tree, markers: &[CodeMarker], roles: &[Value]) -> Vec<MarkerError> {
     let others = tree.files().filter(|(path, _)| {
         path.starts_with(layout::RBAC) && path.ends_with(".yaml") && *path != layout::MANAGER_ROLE
     });

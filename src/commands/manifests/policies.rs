@@ -17,7 +17,7 @@ use super::error::ManifestsError;
 
 /// Refuses policies that the API server would refuse, or that could not work. Returns warnings about policies that are
 /// not deployed.
-pub fn check(project: &Project, types: &Types, tree: &Tree) -> Result<Vec<String>> {
+pub(super) fn check(project: &Project, types: &Types, tree: &Tree) -> Result<Vec<String>> {
     let files = kustomize::files(tree, layout::POLICIES)?;
     if files.is_empty() {
         return Ok(Vec::new());

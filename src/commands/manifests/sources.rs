@@ -12,15 +12,15 @@ use crate::tree::Tree;
 const TESTS: &str = "code for tests";
 
 /// Whether a file is in the folders of the operator's own packages.
-pub fn is_among_sources(path: &str) -> bool {
+pub(super) fn is_among_sources(path: &str) -> bool {
     layout::SOURCES
         .iter()
         .any(|folder| path.starts_with(folder))
 }
 
 /// The Rust sources of a project, without the vendored crates.
-pub struct Sources<'a> {
-    pub files: BTreeMap<&'a str, &'a str>,
+pub(super) struct Sources<'a> {
+    pub(crate) files: BTreeMap<&'a str, &'a str>,
     /// The folders of the operator and of the packages that it depends on, each with `/` at its end.
     packages: BTreeSet<String>,
     /// Their files, without those that only tests have.
@@ -30,7 +30,7 @@ pub struct Sources<'a> {
 }
 
 impl<'a> Sources<'a> {
-    pub fn of(tree: &'a Tree) -> Self {
+    pub(super) fn of(tree: &'a Tree) -> Self {
         let is_source = |path: &str| path.ends_with(".rs") && !layout::is_vendored(path);
         let files: BTreeMap<&str, &str> =
             tree.files().filter(|(path, _)| is_source(path)).collect();
@@ -50,7 +50,7 @@ impl<'a> Sources<'a> {
     }
 
     /// The texts of the files that are compiled into the operator.
-    pub fn compiled(&self) -> impl Iterator<Item = &'a str> {
+    pub(super) fn compiled(&self) -> impl Iterator<Item = &'a str> {
         let compiled = self
             .files
             .iter()
@@ -60,7 +60,7 @@ impl<'a> Sources<'a> {
 
     /// An error for each file with markers that is not compiled into the operator: what they ask for is not what the
     /// operator does. First those of files that no package compiles into it, whatever its modules are.
-    pub fn outside(&self, markers: &[CodeMarker]) -> (Vec<MarkerError>, Vec<MarkerError>) {
+    pub(super) fn outside(&self, markers: &[CodeMarker]) -> (Vec<MarkerError>, Vec<MarkerError>) {
         let (mut certain, mut others) = (Vec::new(), Vec::new());
         let mut last = "";
         for marker in markers {
@@ -78,7 +78,7 @@ impl<'a> Sources<'a> {
     }
 
     /// The errors for manifests and modules that were not read.
-    pub fn unread(&self, tree: &Tree) -> Vec<MarkerError> {
+    pub(super) fn unread(&self, tree: &Tree) -> Vec<MarkerError> {
         let manifests = self.packages.iter();
         let manifests = manifests.filter_map(|package| manifest(package, tree)?.err());
         let manifests = manifests.map(|wrong| {

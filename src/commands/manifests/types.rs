@@ -12,7 +12,7 @@ use crate::tree::Tree;
 
 /// Path and text of each file that is generated from the types: the CRDs, and related files. The warnings about CRDs
 /// that change come first, then those about their sizes.
-pub fn from_types(
+pub(super) fn from_types(
     project: &Project,
     types: Types,
     configurations: &[Value],

@@ -17,15 +17,15 @@ use crate::project::Project;
 use crate::scaffold::{self, Part, What};
 
 /// How the scaffold differs from the old one with its files at their new places.
-pub struct Surroundings {
+pub(super) struct Surroundings {
     /// Lines that change within their files, by the old path.
-    pub renamed: BTreeMap<String, Vec<RenamedLine>>,
+    pub(crate) renamed: BTreeMap<String, Vec<RenamedLine>>,
     removed: Vec<Part>,
     added: Vec<Part>,
 }
 
 impl Surroundings {
-    pub fn of(
+    pub(super) fn of(
         pairs: &[(Part, Part)],
         before: &Project,
         after: &Project,
@@ -75,7 +75,7 @@ impl Surroundings {
 
     /// Removes lines and empty modules from `files`; returns the other additions and removals. Refuses to remove a
     /// module that contains code of the user. A file whose old one at one of `places` was deleted is not added.
-    pub fn changes(
+    pub(super) fn changes(
         &self,
         before: &Project,
         after: &Project,

@@ -10,7 +10,7 @@ use crate::project::Resource;
 const ONLY_WHILE: &str = "rename only while no cluster has objects that somebody needs";
 
 /// What remains in a cluster if the kind has a new name.
-pub fn of_kind(old: &Resource, new_kind: &Kind, new_plural: &Plural) -> Vec<String> {
+pub(super) fn of_kind(old: &Resource, new_kind: &Kind, new_plural: &Plural) -> Vec<String> {
     let (group, kind, plural) = (old.qualified_group(), &old.kind, &old.plural);
     vec![
         format!(
@@ -26,7 +26,7 @@ pub fn of_kind(old: &Resource, new_kind: &Kind, new_plural: &Plural) -> Vec<Stri
 }
 
 /// How a cluster reacts if the version has a new name.
-pub fn of_version(old: &[&Resource], to: &Version) -> Vec<String> {
+pub(super) fn of_version(old: &[&Resource], to: &Version) -> Vec<String> {
     let group = old[0].qualified_group();
     let from = &old[0].version;
     vec![
@@ -44,7 +44,7 @@ pub fn of_version(old: &[&Resource], to: &Version) -> Vec<String> {
 }
 
 /// What remains in a cluster if the group has a new name.
-pub fn of_group(old: &[&Resource], to: &str) -> Vec<String> {
+pub(super) fn of_group(old: &[&Resource], to: &str) -> Vec<String> {
     let group = old[0].qualified_group();
     vec![
         format!(

@@ -7,7 +7,7 @@ use crate::error::quoted;
 use crate::names::Kind;
 
 #[derive(Debug, Error, Diagnostic)]
-pub enum RenameError {
+pub(crate) enum RenameError {
     #[error("`{name}` is not in PROJECT")]
     #[diagnostic(code("rename-unknown"), help("{}", known(existing)))]
     Unknown {

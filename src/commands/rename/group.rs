@@ -11,7 +11,7 @@ use crate::names::Group;
 use crate::project::{Project, Resource};
 
 /// The project with the group under its new name.
-pub fn requested(project: &Project, args: &RenameGroupArgs) -> Result<Requested> {
+pub(super) fn requested(project: &Project, args: &RenameGroupArgs) -> Result<Requested> {
     let typed = OptionalGroup::of(args.group.as_ref());
     let (group, domain) = project.group(typed);
     let from = project.qualified_group(typed);

@@ -10,7 +10,7 @@ use crate::names::{ControllerName, Kind, Plural};
 use crate::project::{CoreType, Project, Resource};
 
 /// The project with the kind under its new name.
-pub fn requested(project: &Project, args: &RenameKindArgs) -> Result<Requested> {
+pub(super) fn requested(project: &Project, args: &RenameKindArgs) -> Result<Requested> {
     let old = kind(project, args)?;
     let plural = plural(args.plural.as_ref(), &args.to)?;
     let after = renamed(project, old, &args.to, &plural)?;

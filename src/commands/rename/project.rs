@@ -22,7 +22,7 @@ use crate::scaffold;
 use crate::tree::Tree;
 
 /// The project with its new name, and the changes to its files.
-pub fn plan(
+pub(crate) fn plan(
     project: &Project,
     name: &ProjectName,
     tree: &Tree,

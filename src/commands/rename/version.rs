@@ -10,7 +10,7 @@ use crate::commands::target::named;
 use crate::project::{CoreType, Project, Resource};
 
 /// The project with the version under its new name.
-pub fn requested(project: &Project, args: &RenameVersionArgs) -> Result<Requested> {
+pub(super) fn requested(project: &Project, args: &RenameVersionArgs) -> Result<Requested> {
     let old = resources(project, args)?;
     let group = old[0].qualified_group();
     let after = renamed(project, &group, args);

@@ -15,7 +15,7 @@ const MOST_IMPORTS: usize = 8;
 const OF_OPERATOR: [&str; 3] = ["controller", "register", "webhook"];
 
 /// What a file says about the names in it.
-pub struct Origins<'c> {
+pub(super) struct Origins<'c> {
     code: &'c Code<'c>,
     /// The names of the project's crates.
     crates: &'c [String],
@@ -39,14 +39,14 @@ struct Import {
 
 impl<'c> Origins<'c> {
     /// What a file of another package says, which has its own `crate`.
-    pub fn in_other_package(code: &'c Code<'c>, crates: &'c [String]) -> Self {
+    pub(super) fn in_other_package(code: &'c Code<'c>, crates: &'c [String]) -> Self {
         Self {
             is_beside: true,
             ..Self::of(code, crates)
         }
     }
 
-    pub fn of(code: &'c Code<'c>, crates: &'c [String]) -> Self {
+    pub(super) fn of(code: &'c Code<'c>, crates: &'c [String]) -> Self {
         let mut origins = Self {
             code,
             crates,
@@ -135,12 +135,12 @@ impl<'c> Origins<'c> {
     }
 
     /// Whether the token `at` is the name of something of another crate.
-    pub fn is_foreign_token(&self, at: usize) -> bool {
+    pub(super) fn is_foreign_token(&self, at: usize) -> bool {
         self.is_foreign(self.path(at), self.code.start(at))
     }
 
     /// The names of a path in text that are not those of something in another crate.
-    pub fn own_names<'s>(&self, path: &'s [Segment]) -> impl Iterator<Item = &'s Segment> {
+    pub(super) fn own_names<'s>(&self, path: &'s [Segment]) -> impl Iterator<Item = &'s Segment> {
         let is_own = move |(at, name): &(usize, &Segment)| {
             !self.is_foreign(names(&path[..=*at]), name.range.start)
         };

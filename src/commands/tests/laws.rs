@@ -22,7 +22,7 @@ use crate::layout;
 use crate::plan::Plan;
 use crate::project::{PROJECT_FILE, Project};
 use crate::templates;
-pub use check::add_crds;
+pub(crate) use check::add_crds;
 use check::{different, has_other_lines, inverse, rendered, up_to_date};
 use draw::{comment, declaration, draw};
 use package::{PACKAGES, is_part, packaged};

@@ -8,10 +8,10 @@ use crate::toolchain::GitError;
 
 /// Undoes an update, and removes the files that it created. Type it in the project's folder; everything there
 /// must have been committed before.
-pub const UNDO: &str = "git checkout . && git clean -fd";
+pub(crate) const UNDO: &str = "git checkout . && git clean -fd";
 
 #[derive(Debug, Error, Diagnostic)]
-pub enum UpdateError {
+pub(crate) enum UpdateError {
     #[error("these files are not committed: {}", quoted(.files))]
     #[diagnostic(code("update-dirty"))]
     #[diagnostic(help(

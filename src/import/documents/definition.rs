@@ -10,16 +10,16 @@ const LARGEST: usize = 1536 * 1024;
 
 /// What is wrong with a CRD, and where in it.
 #[derive(Debug, PartialEq, Eq)]
-pub struct Problem {
+pub(super) struct Problem {
     /// Empty if it is in no single version.
-    pub version: String,
+    pub(crate) version: String,
     /// Such as `spec.jobs[].name`; empty if it is not in a field.
-    pub path: String,
-    pub reason: Reason,
+    pub(crate) path: String,
+    pub(crate) reason: Reason,
 }
 
 impl Problem {
-    pub fn plain(reason: Reason) -> Self {
+    pub(super) fn plain(reason: Reason) -> Self {
         Self {
             version: String::new(),
             path: String::new(),
@@ -29,7 +29,7 @@ impl Problem {
 }
 
 /// Finds everything that is wrong with a CRD. Removes what the API server ignores, and returns a sentence about each of that.
-pub fn check(crd: &mut Value, problems: &mut Vec<Problem>) -> Vec<String> {
+pub(super) fn check(crd: &mut Value, problems: &mut Vec<Problem>) -> Vec<String> {
     let version = text_of(crd, "apiVersion");
     if version != API_VERSION {
         let version = version.to_owned();

@@ -6,7 +6,7 @@ use crate::yaml::Problem;
 
 /// The reason. Its text continues a sentence that begins with the place.
 #[derive(Debug, PartialEq, Eq, Error)]
-pub enum Reason {
+pub(crate) enum Reason {
     #[error("is a URL")]
     Url { url: String },
     #[error("is not UTF-8")]

@@ -10,16 +10,16 @@ use super::reason::Reason;
 #[derive(Debug, Error, Diagnostic)]
 #[error("{place}{reason}")]
 #[diagnostic(code("crd-unreadable"), help("{}", .reason.help()))]
-pub struct Refusal {
+pub(crate) struct Refusal {
     /// Such as `crds/things.yaml:3: `, with the CRD, the version and the field.
     place: String,
     /// The name of the CRD, if it is known.
-    pub crd: Option<String>,
-    pub reason: Reason,
+    pub(crate) crd: Option<String>,
+    pub(crate) reason: Reason,
 }
 
 impl Refusal {
-    pub fn of_url(url: &str) -> Self {
+    pub(crate) fn of_url(url: &str) -> Self {
         let reason = Reason::Url {
             url: url.to_owned(),
         };

@@ -13,11 +13,11 @@ const EITHER: &str = "x-kubernetes-int-or-string";
 
 /// What a schema has that it must not have, and what has no effect.
 #[derive(Debug, Default)]
-pub struct Checked {
+pub(super) struct Checked {
     /// By the path of the field.
-    pub refused: Vec<(String, Reason)>,
+    pub(crate) refused: Vec<(String, Reason)>,
     /// Sentences about keywords that were removed.
-    pub ignored: Vec<String>,
+    pub(crate) ignored: Vec<String>,
 }
 
 /// The JSON value of a keyword.
@@ -119,7 +119,7 @@ impl Form {
 }
 
 /// Checks the schema of a version, and removes from it what has no effect.
-pub fn check(schema: &mut Value) -> Checked {
+pub(super) fn check(schema: &mut Value) -> Checked {
     let mut checked = Checked::default();
     let Some(root) = schema.as_object_mut() else {
         return checked;

@@ -8,7 +8,7 @@ use crate::import::types::go::Go;
 use crate::manifests::json::text_of;
 
 /// The CRD with the comments of the Go types wherever it has no description.
-pub fn described(crd: &Value, hints: &Hints) -> Value {
+pub(crate) fn described(crd: &Value, hints: &Hints) -> Value {
     let mut crd = crd.clone();
     let group = text_of(&crd, "/spec/group").to_owned();
     let kind = text_of(&crd, "/spec/names/kind").to_owned();

@@ -6,7 +6,7 @@ use thiserror::Error;
 use crate::error::quoted;
 
 #[derive(Debug, Error, Diagnostic)]
-pub enum GoError {
+pub(crate) enum GoError {
     #[error("`{dir}` is not a project of kubebuilder or operator-sdk: it has no PROJECT file")]
     #[diagnostic(code("import-no-project"))]
     #[diagnostic(help("name the folder that contains PROJECT"))]

@@ -4,7 +4,7 @@
 
 /// What a token is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kind {
+pub(crate) enum Kind {
     /// An identifier, a keyword or a number.
     Word,
     /// A string or a character, with its quotes.
@@ -14,49 +14,49 @@ pub enum Kind {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Token<'a> {
-    pub kind: Kind,
-    pub text: &'a str,
+pub(crate) struct Token<'a> {
+    pub(crate) kind: Kind,
+    pub(crate) text: &'a str,
     /// Counts from 1.
-    pub line: usize,
+    pub(crate) line: usize,
 }
 
 /// A comment, with what makes it one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Comment<'a> {
-    pub text: &'a str,
+pub(crate) struct Comment<'a> {
+    pub(crate) text: &'a str,
     /// The lines on which it begins and ends; count from 1.
-    pub line: usize,
-    pub end: usize,
+    pub(crate) line: usize,
+    pub(crate) end: usize,
     /// The index of the first token after it.
-    pub next: usize,
+    pub(crate) next: usize,
 }
 
 /// What is wrong with a file that is not Go.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct LexError {
-    pub line: usize,
-    pub message: String,
+pub(crate) struct LexError {
+    pub(crate) line: usize,
+    pub(crate) message: String,
 }
 
 /// A file as tokens and comments, each in the order of the file.
 #[derive(Debug, Default)]
-pub struct Code<'a> {
-    pub tokens: Vec<Token<'a>>,
-    pub comments: Vec<Comment<'a>>,
+pub(crate) struct Code<'a> {
+    pub(crate) tokens: Vec<Token<'a>>,
+    pub(crate) comments: Vec<Comment<'a>>,
     /// For each token that is an opening bracket, the index of its closing one.
     closing: Vec<usize>,
 }
 
 impl Comment<'_> {
     /// Whether it is `// …`, and not in `/* */`.
-    pub fn is_line(&self) -> bool {
+    pub(crate) fn is_line(&self) -> bool {
         self.text.starts_with("//")
     }
 }
 
 impl<'a> Code<'a> {
-    pub fn read(source: &'a str) -> Result<Self, LexError> {
+    pub(crate) fn read(source: &'a str) -> Result<Self, LexError> {
         let mut code = Self::default();
         let (mut rest, mut line) = (source, 1);
         while let Some(first) = rest.chars().next() {
@@ -142,17 +142,17 @@ impl<'a> Code<'a> {
     }
 
     /// The text of a token; empty after the last.
-    pub fn word(&self, at: usize) -> &'a str {
+    pub(crate) fn word(&self, at: usize) -> &'a str {
         self.tokens.get(at).map_or("", |token| token.text)
     }
 
     /// The line of a token, or 0 after the last.
-    pub fn line(&self, at: usize) -> usize {
+    pub(crate) fn line(&self, at: usize) -> usize {
         self.tokens.get(at).map_or(0, |token| token.line)
     }
 
     /// The index of the bracket that closes the one at `at`; `at` itself if that is no opening bracket.
-    pub fn closing(&self, at: usize) -> usize {
+    pub(crate) fn closing(&self, at: usize) -> usize {
         match self.word(at) {
             "(" | "[" | "{" => self.closing.get(at).copied().unwrap_or(at),
             _ => at,
@@ -160,7 +160,7 @@ impl<'a> Code<'a> {
     }
 
     /// The value of a string without escapes.
-    pub fn string(&self, at: usize) -> Option<&'a str> {
+    pub(crate) fn string(&self, at: usize) -> Option<&'a str> {
         let token = self
             .tokens
             .get(at)
@@ -172,7 +172,7 @@ impl<'a> Code<'a> {
 
     /// The lines of the comment that directly precedes the token at `at`: of several groups, the last, which no
     /// blank line separates from the token.
-    pub fn doc(&self, at: usize) -> Vec<&Comment<'a>> {
+    pub(crate) fn doc(&self, at: usize) -> Vec<&Comment<'a>> {
         let mut doc = Vec::new();
         let mut below = self.line(at);
         for comment in self.comments.iter().rev() {

@@ -11,61 +11,61 @@ const LAYOUTS: [&str; 2] = ["go.kubebuilder.io/v3", "go.kubebuilder.io/v4"];
 
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct ProjectFile {
+pub(crate) struct ProjectFile {
     #[serde(default)]
-    pub domain: String,
+    pub(crate) domain: String,
     #[serde(default)]
-    pub multigroup: bool,
+    pub(crate) multigroup: bool,
     #[serde(default)]
-    pub namespaced: bool,
+    pub(crate) namespaced: bool,
     #[serde(default)]
-    pub project_name: String,
+    pub(crate) project_name: String,
     #[serde(default)]
-    pub repo: String,
+    pub(crate) repo: String,
     #[serde(default)]
-    pub resources: Vec<GoResource>,
+    pub(crate) resources: Vec<GoResource>,
 }
 
 /// One version of one kind.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
-pub struct GoResource {
+pub(crate) struct GoResource {
     /// Present if the project defines the type.
-    pub api: Option<Value>,
-    pub controller: bool,
-    pub controllers: Vec<GoController>,
+    pub(crate) api: Option<Value>,
+    pub(crate) controller: bool,
+    pub(crate) controllers: Vec<GoController>,
     /// Whether the type is Kubernetes' own, since kubebuilder 4.3.
-    pub core: bool,
-    pub domain: String,
-    pub external: bool,
-    pub group: String,
-    pub kind: String,
+    pub(crate) core: bool,
+    pub(crate) domain: String,
+    pub(crate) external: bool,
+    pub(crate) group: String,
+    pub(crate) kind: String,
     /// The Go module of a type of another operator.
-    pub module: String,
+    pub(crate) module: String,
     /// The Go package of the type.
-    pub path: String,
-    pub version: String,
-    pub webhooks: Option<GoWebhooks>,
+    pub(crate) path: String,
+    pub(crate) version: String,
+    pub(crate) webhooks: Option<GoWebhooks>,
 }
 
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(default)]
-pub struct GoController {
-    pub name: String,
+pub(crate) struct GoController {
+    pub(crate) name: String,
 }
 
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
-pub struct GoWebhooks {
-    pub conversion: bool,
-    pub defaulting: bool,
-    pub spoke: Vec<String>,
-    pub validation: bool,
+pub(crate) struct GoWebhooks {
+    pub(crate) conversion: bool,
+    pub(crate) defaulting: bool,
+    pub(crate) spoke: Vec<String>,
+    pub(crate) validation: bool,
 }
 
 impl GoResource {
     /// The group with its domain; empty for Kubernetes' nameless group.
-    pub fn qualified_group(&self) -> String {
+    pub(crate) fn qualified_group(&self) -> String {
         let parts = [self.group.as_str(), self.domain.as_str()];
         let parts: Vec<&str> = parts.into_iter().filter(|part| !part.is_empty()).collect();
         match parts.join(".").as_str() {
@@ -74,16 +74,16 @@ impl GoResource {
         }
     }
 
-    pub fn is_own(&self) -> bool {
+    pub(crate) fn is_own(&self) -> bool {
         self.api.is_some() && !self.external && !self.core
     }
 
     /// Whether it may be the type of a file, which has neither a controller nor webhooks.
-    pub fn is_of_file(&self) -> bool {
+    pub(crate) fn is_of_file(&self) -> bool {
         !self.controller && self.controllers.is_empty() && self.webhooks.is_none()
     }
 
-    pub fn gvk(&self) -> String {
+    pub(crate) fn gvk(&self) -> String {
         let group = self.qualified_group();
         let group = if group.is_empty() { "core" } else { &group };
         format!("{group}/{} {}", self.version, self.kind)
@@ -92,7 +92,7 @@ impl GoResource {
 
 impl ProjectFile {
     /// Reads the text of PROJECT; `dir` is the folder for messages.
-    pub fn read(dir: &str, text: &str) -> Result<Self, GoError> {
+    pub(crate) fn read(dir: &str, text: &str) -> Result<Self, GoError> {
         let unreadable = |error: serde_yaml::Error| GoError::Unreadable {
             dir: dir.to_owned(),
             reason: error.to_string(),

@@ -6,26 +6,26 @@ use super::source::{Function, GoFile, TypeName};
 
 /// A type with a method `Reconcile` that takes a request.
 #[derive(Debug)]
-pub struct Reconciler<'f, 'a> {
+pub(crate) struct Reconciler<'f, 'a> {
     /// The file of its method `Reconcile`.
-    pub file: &'f GoFile<'a>,
-    pub function: &'f Function<'a>,
+    pub(crate) file: &'f GoFile<'a>,
+    pub(crate) function: &'f Function<'a>,
     /// Such as `CronJobReconciler`.
-    pub receiver: &'a str,
+    pub(crate) receiver: &'a str,
     /// Whether the code makes a controller of it.
-    pub is_set_up: bool,
+    pub(crate) is_set_up: bool,
     /// What it reconciles: group, version and kind, as far as the code says it.
-    pub target: Option<(Option<(String, String)>, String)>,
+    pub(crate) target: Option<(Option<(String, String)>, String)>,
     /// The name that the code gives to the controller, with dashes.
-    pub name: Option<String>,
+    pub(crate) name: Option<String>,
     /// The calls by which it hears of other objects, such as `Owns(&batchv1.Job{})`.
-    pub calls: Vec<String>,
+    pub(crate) calls: Vec<String>,
     /// Its other methods, with their lines.
-    pub methods: Vec<(&'a str, usize)>,
+    pub(crate) methods: Vec<(&'a str, usize)>,
 }
 
 /// Every reconciler of the project.
-pub fn find<'f, 'a>(project: &'f GoProject<'a>) -> Vec<Reconciler<'f, 'a>> {
+pub(crate) fn find<'f, 'a>(project: &'f GoProject<'a>) -> Vec<Reconciler<'f, 'a>> {
     let mut found = Vec::new();
     for file in &project.sources {
         for function in file.functions.iter().filter(|it| it.name == "Reconcile") {
@@ -99,13 +99,13 @@ fn read<'f, 'a>(
 
 impl Reconciler<'_, '_> {
     /// The function as Go writes it.
-    pub fn full_name(&self) -> String {
+    pub(crate) fn full_name(&self) -> String {
         format!("{}.{}", self.receiver, self.function.name)
     }
 }
 
 /// Whether the controller of a kind belongs to that version. Earlier versions of kubebuilder listed it for every version.
-pub fn is_of_version(
+pub(crate) fn is_of_version(
     go: &GoProject<'_>,
     listed: &GoResource,
     reconcilers: &[Reconciler<'_, '_>],

@@ -7,24 +7,24 @@ use super::lexer::{Code, Comment, LexError};
 
 /// A file of the operator; test code is not read.
 #[derive(Debug)]
-pub struct GoFile<'a> {
+pub(crate) struct GoFile<'a> {
     /// Relative to the project, with `/` between the parts.
-    pub path: &'a str,
-    pub code: Code<'a>,
+    pub(crate) path: &'a str,
+    pub(crate) code: Code<'a>,
     /// The path of each imported package, by the name that the file has for it.
     imports: BTreeMap<&'a str, &'a str>,
-    pub functions: Vec<Function<'a>>,
-    pub markers: Vec<Marker<'a>>,
+    pub(crate) functions: Vec<Function<'a>>,
+    pub(crate) markers: Vec<Marker<'a>>,
 }
 
 #[derive(Debug)]
-pub struct Function<'a> {
-    pub name: &'a str,
+pub(crate) struct Function<'a> {
+    pub(crate) name: &'a str,
     /// The type of which it is a method, without a pointer.
-    pub receiver: Option<&'a str>,
-    pub line: usize,
+    pub(crate) receiver: Option<&'a str>,
+    pub(crate) line: usize,
     /// The lines of its comment, without markers.
-    pub doc: Vec<String>,
+    pub(crate) doc: Vec<String>,
     /// The indexes of its first token, and of the brackets around its body.
     begin: usize,
     body: (usize, usize),
@@ -32,29 +32,29 @@ pub struct Function<'a> {
 
 /// A marker of controller-gen's.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Marker<'a> {
+pub(crate) struct Marker<'a> {
     /// What follows `+kubebuilder:`.
-    pub text: &'a str,
-    pub line: usize,
+    pub(crate) text: &'a str,
+    pub(crate) line: usize,
     /// The index of the first token after it.
     next: usize,
 }
 
 /// A type as an expression names it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct TypeName<'a> {
+pub(crate) struct TypeName<'a> {
     /// The path of its package; `None` for that of the file.
-    pub package: Option<&'a str>,
+    pub(crate) package: Option<&'a str>,
     /// As it is written in the file.
-    pub written: String,
-    pub name: &'a str,
+    pub(crate) written: String,
+    pub(crate) name: &'a str,
 }
 
 /// The prefix of the markers that matter here.
 const PREFIX: &str = "+kubebuilder:";
 
 impl<'a> GoFile<'a> {
-    pub fn read(path: &'a str, source: &'a str) -> Result<Self, LexError> {
+    pub(crate) fn read(path: &'a str, source: &'a str) -> Result<Self, LexError> {
         let code = Code::read(source)?;
         let mut file = Self {
             path,
@@ -81,7 +81,7 @@ impl<'a> GoFile<'a> {
     }
 
     /// The folder of the file, which is its package.
-    pub fn folder(&self) -> &'a str {
+    pub(crate) fn folder(&self) -> &'a str {
         self.path.rsplit_once('/').map_or("", |(folder, _)| folder)
     }
 
@@ -143,7 +143,7 @@ impl<'a> GoFile<'a> {
     }
 
     /// The types in calls such as `.For(&batchv1.CronJob{})` in the body of a function; `call` is the name `For`.
-    pub fn types_in_calls(&self, function: &Function<'a>, call: &str) -> Vec<TypeName<'a>> {
+    pub(crate) fn types_in_calls(&self, function: &Function<'a>, call: &str) -> Vec<TypeName<'a>> {
         let code = &self.code;
         let (begin, end) = function.body;
         let calls = (begin..end).filter(|&at| {
@@ -167,7 +167,7 @@ impl<'a> GoFile<'a> {
     }
 
     /// The text in a call such as `.Named("cronjob")` in the body of a function.
-    pub fn text_in_call(&self, function: &Function<'a>, call: &str) -> Option<&'a str> {
+    pub(crate) fn text_in_call(&self, function: &Function<'a>, call: &str) -> Option<&'a str> {
         let code = &self.code;
         let (begin, end) = function.body;
         let mut calls =
@@ -176,19 +176,19 @@ impl<'a> GoFile<'a> {
     }
 
     /// Whether the body of a function has that word.
-    pub fn mentions(&self, function: &Function<'a>, word: &str) -> bool {
+    pub(crate) fn mentions(&self, function: &Function<'a>, word: &str) -> bool {
         let (begin, end) = function.body;
         (begin..end).any(|at| self.code.word(at) == word)
     }
 
     /// Whether the receiver, a parameter or a result of a function has that word in its type.
-    pub fn signature_mentions(&self, function: &Function<'a>, word: &str) -> bool {
+    pub(crate) fn signature_mentions(&self, function: &Function<'a>, word: &str) -> bool {
         (function.begin..function.body.0).any(|at| self.code.word(at) == word)
     }
 
     /// The text that is assigned to a field or a constant of that name anywhere in the file: `Name: "text"`,
     /// `Name = "text"`.
-    pub fn text_of(&self, name: &str) -> Option<&'a str> {
+    pub(crate) fn text_of(&self, name: &str) -> Option<&'a str> {
         let mut places = (0..self.code.tokens.len()).filter(|&at| self.code.word(at) == name);
         places.find_map(|at| match self.code.word(at + 1) {
             ":" | "=" => self.code.string(at + 2),
@@ -197,7 +197,7 @@ impl<'a> GoFile<'a> {
     }
 
     /// The first of these functions that begins or ends after a marker: the one that the marker stands at.
-    pub fn at_marker<'f>(
+    pub(crate) fn at_marker<'f>(
         &self,
         marker: &Marker<'a>,
         functions: impl Iterator<Item = &'f Function<'a>>,
@@ -213,7 +213,7 @@ impl<'a> GoFile<'a> {
 }
 
 /// The lines of a comment, without what makes it one.
-pub fn lines(comment: &Comment<'_>) -> Vec<String> {
+pub(crate) fn lines(comment: &Comment<'_>) -> Vec<String> {
     if let Some(line) = comment.text.strip_prefix("//") {
         return vec![line.strip_prefix(' ').unwrap_or(line).trim_end().to_owned()];
     }

@@ -8,7 +8,7 @@ use super::source::{GoFile, lines};
 use crate::import::hints::{GoConstant, GoField, GoPackage, GoType, Hints};
 
 /// The group and the version of each package of types, by its folder: from `schema.GroupVersion{Group: …, Version: …}`.
-pub fn packages<'a>(sources: &[GoFile<'a>]) -> BTreeMap<&'a str, (String, String)> {
+pub(super) fn packages<'a>(sources: &[GoFile<'a>]) -> BTreeMap<&'a str, (String, String)> {
     let mut packages = BTreeMap::new();
     for file in sources {
         let code = &file.code;
@@ -29,7 +29,7 @@ pub fn packages<'a>(sources: &[GoFile<'a>]) -> BTreeMap<&'a str, (String, String
     packages
 }
 
-pub fn hints(project: &GoProject<'_>) -> Hints {
+pub(super) fn hints(project: &GoProject<'_>) -> Hints {
     let mut hints = Hints::new();
     for (folder, gv) in &project.packages {
         let package = hints.entry(gv.clone()).or_default();

@@ -12,7 +12,7 @@ use super::text::{self, literal};
 
 impl Module<'_> {
     /// The functions that return defaults, and the default of the struct if they are needed for it.
-    pub fn defaults(&mut self, name: &str, structure: &Struct, idents: &[String]) {
+    pub(super) fn defaults(&mut self, name: &str, structure: &Struct, idents: &[String]) {
         if !has_defaults(self.group, structure) {
             return;
         }

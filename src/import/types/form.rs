@@ -7,23 +7,27 @@ use super::model::{Body, Definition, Field, Shape, Struct};
 /// The types of Kubernetes without a default.
 const NO_DEFAULT: [&str; 2] = ["meta::MicroTime", CONDITION];
 
-pub const CONDITION: &str = "meta::Condition";
+pub(super) const CONDITION: &str = "meta::Condition";
 
 /// Structs of at least this size are boxed: a value of a large kind would else need most of a stack.
-pub const LARGE: usize = 1024;
+pub(super) const LARGE: usize = 1024;
 
 /// Everything that the modules of a group have in common.
-pub struct Group<'a> {
-    pub definitions: &'a [Definition],
-    pub names: &'a [String],
-    pub versions: &'a [String],
-    pub sizes: Vec<usize>,
+pub(super) struct Group<'a> {
+    pub(crate) definitions: &'a [Definition],
+    pub(crate) names: &'a [String],
+    pub(crate) versions: &'a [String],
+    pub(crate) sizes: Vec<usize>,
     /// Whether each implements `Default`.
     defaults: Vec<bool>,
 }
 
 impl<'a> Group<'a> {
-    pub fn of(definitions: &'a [Definition], names: &'a [String], versions: &'a [String]) -> Self {
+    pub(super) fn of(
+        definitions: &'a [Definition],
+        names: &'a [String],
+        versions: &'a [String],
+    ) -> Self {
         let mut group = Self {
             definitions,
             names,
@@ -48,7 +52,7 @@ impl<'a> Group<'a> {
     }
 
     /// Whether a struct can have a default: all fields that are always there can.
-    pub fn is_default(&self, structure: &Struct) -> bool {
+    pub(super) fn is_default(&self, structure: &Struct) -> bool {
         structure
             .fields
             .iter()
@@ -74,7 +78,7 @@ impl<'a> Group<'a> {
 
 /// How a field is optional.
 #[derive(PartialEq, Eq)]
-pub enum Form {
+pub(super) enum Form {
     /// Always there.
     Plain,
     /// Always there once the API server has set its default.
@@ -84,11 +88,11 @@ pub enum Form {
     Optional,
 }
 
-pub fn is_number(shape: &Shape) -> bool {
+pub(super) fn is_number(shape: &Shape) -> bool {
     matches!(shape, Shape::Written(path) if path == "f64")
 }
 
-pub fn form(group: &Group, field: &Field) -> Form {
+pub(super) fn form(group: &Group, field: &Field) -> Form {
     if field.is_nullable {
         return Form::Optional;
     }
@@ -122,7 +126,7 @@ fn is_written(group: &Group, default: &Value, shape: &Shape) -> bool {
     }
 }
 
-pub fn has_defaults(group: &Group, structure: &Struct) -> bool {
+pub(super) fn has_defaults(group: &Group, structure: &Struct) -> bool {
     structure
         .fields
         .iter()

@@ -4,22 +4,22 @@ use crate::import::hints::{GoField, GoPackage, GoType};
 
 /// What Go says about the struct at a place.
 #[derive(Clone, Copy, Default)]
-pub struct Go<'a> {
+pub(crate) struct Go<'a> {
     package: Option<&'a GoPackage>,
-    pub name: &'a str,
+    pub(crate) name: &'a str,
 }
 
 impl<'a> Go<'a> {
-    pub fn of(package: Option<&'a GoPackage>, name: &'a str) -> Self {
+    pub(crate) fn of(package: Option<&'a GoPackage>, name: &'a str) -> Self {
         Self { package, name }
     }
 
-    pub fn declared(self) -> Option<&'a GoType> {
+    pub(crate) fn declared(self) -> Option<&'a GoType> {
         self.package?.types.get(self.name)
     }
 
     /// Its fields with those of inlined structs, in order.
-    pub fn fields(self) -> Vec<&'a GoField> {
+    pub(crate) fn fields(self) -> Vec<&'a GoField> {
         let mut fields = Vec::new();
         self.add_fields(&mut fields, 0);
         fields
@@ -40,7 +40,7 @@ impl<'a> Go<'a> {
         }
     }
 
-    pub fn field(self, name: &str) -> Self {
+    pub(crate) fn field(self, name: &str) -> Self {
         let field = self.fields().into_iter().find(|field| field.json == name);
         Self {
             name: field.map_or("", |field| &field.type_name),
@@ -49,7 +49,7 @@ impl<'a> Go<'a> {
     }
 
     /// Where a field is in the source.
-    pub fn place(self, name: &str) -> Option<usize> {
+    pub(crate) fn place(self, name: &str) -> Option<usize> {
         self.fields().iter().position(|field| field.json == name)
     }
 }

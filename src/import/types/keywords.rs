@@ -8,10 +8,10 @@ use crate::manifests::json::{Object, is_true, object_of, text_of};
 use crate::manifests::schema::RESTRICTIONS;
 
 /// What a field says, whatever its type is.
-pub const OF_FIELD: [&str; 3] = ["default", "description", "nullable"];
+pub(super) const OF_FIELD: [&str; 3] = ["default", "description", "nullable"];
 
 /// The keywords that `#[schemars(inner(…))]` can write for the elements of a list.
-pub const OF_INNER: [&str; 7] = [
+pub(super) const OF_INNER: [&str; 7] = [
     "maxItems",
     "maxLength",
     "maximum",
@@ -22,7 +22,7 @@ pub const OF_INNER: [&str; 7] = [
 ];
 
 /// The keywords of a schema, without those of a field and those that are absorbed.
-pub fn rest(schema: &Value, absorbed: &[&str]) -> Vec<(String, Value)> {
+pub(super) fn rest(schema: &Value, absorbed: &[&str]) -> Vec<(String, Value)> {
     let entries = schema.as_object().into_iter().flatten();
     let is_left = |key: &str| !OF_FIELD.contains(&key) && !absorbed.contains(&key);
     let left = entries.filter(|(key, value)| is_left(key) && !is_off(key, value));
@@ -43,7 +43,7 @@ const READ_BY_PATTERN: [&str; 2] = ["date-time", "ipv4"];
 const OF_KBR: [&str; 4] = ["ip", "partial-date-time", "partial-time", "uint32"];
 
 /// A schema, with [`RESTRICTIONS`] in it and below it, and as wide as API servers read its formats.
-pub fn shielded(schema: &Value) -> Value {
+pub(super) fn shielded(schema: &Value) -> Value {
     let Some(keywords) = schema.as_object() else {
         return schema.clone();
     };
@@ -103,23 +103,23 @@ fn is_off(key: &str, value: &Value) -> bool {
 }
 
 /// Whether an element says something that only a field can say in Rust.
-pub fn has_own(element: &Value) -> bool {
+pub(super) fn has_own(element: &Value) -> bool {
     element.get("default").is_some()
 }
 
 /// Whether a bound is beyond what an untyped literal in Rust can be.
-pub fn is_wide(value: &Value) -> bool {
+pub(super) fn is_wide(value: &Value) -> bool {
     value.is_number()
         && value.as_i64().is_none_or(|it| i32::try_from(it).is_err())
         && !value.is_f64()
 }
 
 /// Whether null is a value. Beside listed values it is none, whether they have it or not.
-pub fn may_be_null(schema: &Value) -> bool {
+pub(super) fn may_be_null(schema: &Value) -> bool {
     is_true(schema, "nullable") && schema.get("enum").is_none()
 }
 
-pub fn nullable(shape: Shape, schema: &Value) -> Shape {
+pub(super) fn nullable(shape: Shape, schema: &Value) -> Shape {
     if may_be_null(schema) {
         Shape::Nullable(Box::new(shape))
     } else {
@@ -128,7 +128,7 @@ pub fn nullable(shape: Shape, schema: &Value) -> Shape {
 }
 
 /// A schema for an attribute: without descriptions of fields, which would be most of the text.
-pub fn bare(schema: &Value) -> Value {
+pub(super) fn bare(schema: &Value) -> Value {
     match schema {
         Value::Object(keywords) => {
             let mut copy = Map::new();
@@ -155,7 +155,7 @@ pub fn bare(schema: &Value) -> Value {
 }
 
 /// Whether a field is a floating-point number for schemars, or has one that is no field of a struct.
-pub fn has_floats(shape: &Shape, keywords: &[(String, Value)]) -> bool {
+pub(super) fn has_floats(shape: &Shape, keywords: &[(String, Value)]) -> bool {
     let said = |key: &str| keywords.iter().find(|(it, _)| it == key);
     let is_float = match shape {
         Shape::Written(path) => path == "f64" && said("format").is_none_or(|(_, it)| !it.is_null()),
@@ -180,7 +180,7 @@ fn mentions_floats(value: &Value) -> bool {
 }
 
 /// Keywords as arguments of `#[schemars(…)]`: the words that it has for them, and the rest in `extend(…)`.
-pub fn spelled(shape: &Shape, mut keywords: Vec<(String, Value)>) -> Vec<Meta> {
+pub(super) fn spelled(shape: &Shape, mut keywords: Vec<(String, Value)>) -> Vec<Meta> {
     let (is_text, is_number, is_list) = match shape {
         Shape::Written(path) => (
             path == "String",

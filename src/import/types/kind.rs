@@ -8,7 +8,7 @@ use super::Root;
 use super::text::{Meta, attribute, literal};
 use crate::manifests::json::{fields_of, is_true, list_of, object_of, text_of, texts_of};
 
-pub const APPROVAL: &str = "api-approved.kubernetes.io";
+pub(super) const APPROVAL: &str = "api-approved.kubernetes.io";
 
 /// The annotation with the version of controller-gen.
 const CONTROLLER_GEN: &str = "controller-gen.kubebuilder.io/version";
@@ -189,12 +189,12 @@ fn documentation(text: &str) -> String {
 }
 
 /// Whether controller-gen has generated a CRD.
-pub fn is_of_go(crd: &Value) -> bool {
+pub(crate) fn is_of_go(crd: &Value) -> bool {
     object_of(crd, "/metadata/annotations").is_some_and(|it| it.contains_key(CONTROLLER_GEN))
 }
 
 /// The options of `kbr create webhook` for the webhook that converts the versions of a CRD, if it has one.
-pub fn conversion(crd: &Value) -> Option<String> {
+pub(crate) fn conversion(crd: &Value) -> Option<String> {
     let versions = list_of(crd, "/spec/versions");
     if text_of(crd, "/spec/conversion/strategy") != "Webhook" || versions.len() < 2 {
         return None;
@@ -213,7 +213,7 @@ pub fn conversion(crd: &Value) -> Option<String> {
 }
 
 /// What a kind of that CRD loses.
-pub fn warnings(crd: &Value) -> Vec<String> {
+pub(super) fn warnings(crd: &Value) -> Vec<String> {
     let (kind, group) = (
         text_of(crd, "/spec/names/kind"),
         text_of(crd, "/spec/group"),

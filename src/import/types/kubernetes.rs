@@ -29,7 +29,7 @@ use schemars::JsonSchema;
 use schemars::generate::{SchemaGenerator, SchemaSettings};
 use serde_json::{Value, json};
 
-pub use self::later::later;
+pub(super) use self::later::later;
 use super::keywords::OF_FIELD;
 use super::render::MODULES;
 use crate::manifests::json::{ELEMENTS, field_of, fields_of, is_true, text_of, texts_of};
@@ -45,7 +45,7 @@ const IS_LATER: &str = "later";
 const FIELDS_OF_SMALL: usize = 4;
 
 /// Kubernetes' own types, with their schemas.
-pub struct Kubernetes {
+pub(super) struct Kubernetes {
     types: Vec<Known>,
     /// The types that have a field of that name.
     by_field: HashMap<String, Vec<usize>>,
@@ -61,7 +61,7 @@ struct Known {
 }
 
 impl Kubernetes {
-    pub fn new() -> Self {
+    pub(super) fn new() -> Self {
         let mut generator = SchemaSettings::draft2020_12().into_generator();
         add::<apps::v1::DeploymentSpec>(&mut generator);
         add::<apps::v1::DaemonSetSpec>(&mut generator);
@@ -137,7 +137,7 @@ impl Kubernetes {
 
     /// The schema of the type with that path.
     #[cfg(test)]
-    pub fn schema(&self, path: &str) -> Option<&Value> {
+    pub(crate) fn schema(&self, path: &str) -> Option<&Value> {
         let mut types = self.types.iter();
         types
             .find(|known| known.path == path)
@@ -145,7 +145,7 @@ impl Kubernetes {
     }
 
     /// The path of the type that a schema describes, beginning with the name that its module is imported by.
-    pub fn find(&self, schema: &Value) -> Option<String> {
+    pub(super) fn find(&self, schema: &Value) -> Option<String> {
         if is_true(schema, "x-kubernetes-int-or-string") {
             return same_type(schema, &self.quantity)
                 .is_ok()
@@ -169,7 +169,7 @@ impl Kubernetes {
     /// The type that a schema is nearly like, and where it differs. This is only told: the schema becomes a struct.
     ///
     /// The schema has only fields of the type, most of them, and the type is not a small one that many are like.
-    pub fn nearly(&self, schema: &Value) -> Option<(String, String)> {
+    pub(super) fn nearly(&self, schema: &Value) -> Option<(String, String)> {
         let fields = fields_of(schema).count();
         let (first, _) = fields_of(schema).next()?;
         let candidates = self.by_field.get(first)?.iter().map(|&at| &self.types[at]);

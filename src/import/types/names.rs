@@ -35,7 +35,7 @@ fn words(name: &str) -> Vec<String> {
 }
 
 /// The name of a field: `pod_cidrs` for `podCIDRs`, `type_` for `type`.
-pub fn field(name: &str) -> String {
+pub(super) fn field(name: &str) -> String {
     let snake = words(name).join("_");
     match snake.as_str() {
         "" => "field".to_owned(),
@@ -46,13 +46,13 @@ pub fn field(name: &str) -> String {
 }
 
 /// A part of the name of a type, or the name of a variant: `PodCidrs` for `podCIDRs`.
-pub fn type_part(name: &str) -> String {
+pub(super) fn type_part(name: &str) -> String {
     let words = words(name).into_iter();
     words.map(|word| capitalized(&word)).collect()
 }
 
 /// The name of a variant for a value.
-pub fn variant(value: &str) -> String {
+pub(super) fn variant(value: &str) -> String {
     let name = type_part(value);
     match name.as_str() {
         "" if value.is_empty() => "Empty".to_owned(),
@@ -64,14 +64,14 @@ pub fn variant(value: &str) -> String {
 }
 
 /// The name, or the first of `NAME2`, `NAME3` and so on that `is_taken` does not know.
-pub fn free(name: String, is_taken: impl Fn(&str) -> bool) -> String {
+pub(super) fn free(name: String, is_taken: impl Fn(&str) -> bool) -> String {
     let numbered = (2_u32..).map(|number| format!("{name}{number}"));
     let mut all = [name.clone()].into_iter().chain(numbered);
     all.find(|name| !is_taken(name)).unwrap_or(name)
 }
 
 /// What serde's `rename_all = "camelCase"` makes of the name of a field.
-pub fn camel(field: &str) -> String {
+pub(super) fn camel(field: &str) -> String {
     let mut words = field.split('_');
     let first = words.next().unwrap_or_default().to_owned();
     words.fold(first, |name, word| name + &capitalized(word))
@@ -84,12 +84,12 @@ fn capitalized(word: &str) -> String {
 }
 
 /// An identifier without what keeps it apart from a keyword.
-pub fn plain(ident: &str) -> &str {
+pub(super) fn plain(ident: &str) -> &str {
     ident.trim_end_matches('_')
 }
 
 /// The names of the fields, each once.
-pub fn idents(structure: &Struct) -> Vec<String> {
+pub(super) fn idents(structure: &Struct) -> Vec<String> {
     let mut idents: Vec<String> = Vec::new();
     // Without what keeps them apart from keywords.
     let mut taken: HashSet<String> = HashSet::new();
@@ -120,14 +120,14 @@ pub fn idents(structure: &Struct) -> Vec<String> {
 }
 
 /// The name of the field for what a schema does not list.
-pub fn others(idents: &[String]) -> String {
+pub(super) fn others(idents: &[String]) -> String {
     free("other".to_owned(), |name| {
         idents.iter().any(|it| it == name)
     })
 }
 
 /// The names of the variants, each once.
-pub fn variants(values: &[String]) -> Vec<String> {
+pub(super) fn variants(values: &[String]) -> Vec<String> {
     let mut variants: Vec<String> = Vec::new();
     for value in values {
         let wanted = variant(value);

@@ -15,7 +15,7 @@ use crate::manifests::schema::FLOAT;
 use crate::names::version_module;
 
 /// The modules of Kubernetes' types, by the names that they are imported by.
-pub const MODULES: &[(&str, &str)] = &[
+pub(super) const MODULES: &[(&str, &str)] = &[
     ("appsv1", "k8s_openapi::api::apps::v1 as appsv1"),
     (
         "autoscalingv2",
@@ -51,20 +51,20 @@ const LINTS: &str = "
 ";
 
 /// A module that is being written.
-pub struct Module<'a> {
-    pub group: &'a Group<'a>,
-    pub version: usize,
-    pub kind: &'a str,
+pub(super) struct Module<'a> {
+    pub(crate) group: &'a Group<'a>,
+    pub(crate) version: usize,
+    pub(crate) kind: &'a str,
     /// The modules of Kubernetes' types that it uses, as in [`MODULES`].
     modules: BTreeSet<&'static str>,
     /// Other versions whose types it uses.
     versions: BTreeSet<usize>,
     has_maps: bool,
-    pub text: String,
+    pub(crate) text: String,
 }
 
 impl<'a> Module<'a> {
-    pub fn new(group: &'a Group<'a>, version: usize, kind: &'a str) -> Self {
+    pub(super) fn new(group: &'a Group<'a>, version: usize, kind: &'a str) -> Self {
         Self {
             group,
             version,
@@ -82,7 +82,7 @@ impl<'a> Module<'a> {
     }
 
     /// The name of a definition as this module refers to it.
-    pub fn name(&mut self, id: usize) -> String {
+    pub(super) fn name(&mut self, id: usize) -> String {
         let definition = &self.group.definitions[id];
         let (name, at) = (&self.group.names[id], definition.first_use.version);
         match () {
@@ -95,7 +95,7 @@ impl<'a> Module<'a> {
         }
     }
 
-    pub fn shape(&mut self, shape: &Shape) -> String {
+    pub(super) fn shape(&mut self, shape: &Shape) -> String {
         match shape {
             Shape::Written(path) => {
                 let module = path.split("::").next();
@@ -116,7 +116,7 @@ impl<'a> Module<'a> {
     }
 
     /// The definitions that are in this module, by their names.
-    pub fn definitions(&mut self) {
+    pub(super) fn definitions(&mut self) {
         let all = 0..self.group.definitions.len();
         let group = self.group;
         let own = all.filter(|&id| self.owns(&group.definitions[id]));
@@ -167,7 +167,7 @@ impl<'a> Module<'a> {
     }
 
     /// A struct below its derives, with its defaults.
-    pub fn structure(&mut self, name: &str, structure: &Struct, more: Option<Meta>) {
+    pub(super) fn structure(&mut self, name: &str, structure: &Struct, more: Option<Meta>) {
         let entries = structure
             .keywords
             .iter()
@@ -294,7 +294,7 @@ impl<'a> Module<'a> {
     }
 
     /// The whole module, of which `self.text` is everything below the imports.
-    pub fn finished(self, head: &str, has_kind: bool) -> String {
+    pub(super) fn finished(self, head: &str, has_kind: bool) -> String {
         let mut text = head.to_owned() + LINTS;
         if self.has_maps {
             text += "\nuse std::collections::BTreeMap;\n";

@@ -17,17 +17,17 @@ use crate::manifests::json::{fields_of, is_true, list_of, requires, text_of};
 const LIST_TYPE: &str = "x-kubernetes-list-type";
 
 /// The structs and enums of an API group, and what could not be expressed.
-pub struct Types<'a> {
-    pub definitions: Vec<Definition>,
+pub(super) struct Types<'a> {
+    pub(crate) definitions: Vec<Definition>,
     known: HashMap<String, usize>,
     kubernetes: &'a Kubernetes,
     /// The fields that are JSON values because Rust has no type for their schema.
-    pub values: Vec<String>,
+    pub(crate) values: Vec<String>,
     /// Whether the schemas that follow are controller-gen's. It writes an integer or a string without a pattern for the
     /// `IntOrString` of Kubernetes only, whose integers have 32 bits. Others write it for wider ones too.
-    pub is_of_go: bool,
+    pub(crate) is_of_go: bool,
     /// The fields whose types are nearly of Kubernetes, each with the type and a difference.
-    pub near: Vec<(String, String)>,
+    pub(crate) near: Vec<(String, String)>,
 }
 
 /// A shape, and the keywords that it does not imply.
@@ -51,7 +51,7 @@ impl Made {
 const LONGEST_NAME: usize = 56;
 
 impl<'a> Types<'a> {
-    pub fn new(kubernetes: &'a Kubernetes) -> Self {
+    pub(super) fn new(kubernetes: &'a Kubernetes) -> Self {
         Self {
             definitions: Vec::new(),
             known: HashMap::new(),
@@ -63,7 +63,7 @@ impl<'a> Types<'a> {
     }
 
     /// The struct that a schema describes, which is not shared with other places.
-    pub fn structure(&mut self, schema: &Value, at: &Use, go: Go, leave: &[&str]) -> Struct {
+    pub(super) fn structure(&mut self, schema: &Value, at: &Use, go: Go, leave: &[&str]) -> Struct {
         let mut fields = Vec::new();
         for (name, property) in fields_of(schema) {
             if !leave.contains(&name.as_str()) {
@@ -293,7 +293,7 @@ impl<'a> Types<'a> {
     }
 
     /// The struct of the status of a kind.
-    pub fn status(&mut self, schema: &Value, at: &Use, go: Go) -> usize {
+    pub(super) fn status(&mut self, schema: &Value, at: &Use, go: Go) -> usize {
         let at = at.field("status");
         let mut structure = self.structure(schema, &at, go.field("status"), &[]);
         if let Some(default) = schema.get("default") {
@@ -312,7 +312,7 @@ impl<'a> Types<'a> {
     }
 
     /// Names the struct of a part of a kind, if it is not another's too.
-    pub fn fix_name(&mut self, id: usize, at: &Use, ending: &str) {
+    pub(super) fn fix_name(&mut self, id: usize, at: &Use, ending: &str) {
         let definition = &mut self.definitions[id];
         if definition.first_use == *at {
             definition.fixed_name = Some(format!("{}{ending}", at.kind));
@@ -320,7 +320,7 @@ impl<'a> Types<'a> {
     }
 
     /// Gives every definition a name, which no other of the version has and which is not in `taken`.
-    pub fn names(&self, taken: &[String]) -> Vec<String> {
+    pub(super) fn names(&self, taken: &[String]) -> Vec<String> {
         let mut order: Vec<usize> = (0..self.definitions.len()).collect();
         order.sort_by_key(|&id| {
             let definition = &self.definitions[id];

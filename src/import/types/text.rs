@@ -8,11 +8,11 @@ use serde_json::Value;
 const WIDTH_OF_ARGUMENTS: usize = 70;
 
 /// The widest line.
-pub const WIDTH: usize = 100;
+pub(super) const WIDTH: usize = 100;
 
 /// An argument of an attribute.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Meta {
+pub(super) enum Meta {
     /// As written: `default`, `rename = "a"`, `"a" = [1]`.
     Word(String),
     /// A name with arguments in parentheses.
@@ -20,16 +20,16 @@ pub enum Meta {
 }
 
 impl Meta {
-    pub fn word(text: impl Into<String>) -> Self {
+    pub(super) fn word(text: impl Into<String>) -> Self {
         Self::Word(text.into())
     }
 
     /// `name = "text"`.
-    pub fn text(name: &str, text: &str) -> Self {
+    pub(super) fn text(name: &str, text: &str) -> Self {
         Self::Word(format!("{name} = {}", literal(text)))
     }
 
-    pub fn list(name: &str, inside: Vec<Self>) -> Self {
+    pub(super) fn list(name: &str, inside: Vec<Self>) -> Self {
         Self::List(name.to_owned(), inside)
     }
 
@@ -85,7 +85,7 @@ fn joined(inside: &[Meta]) -> String {
 }
 
 /// `#[name(…)]` with a newline; empty without arguments.
-pub fn attribute(name: &str, inside: Vec<Meta>, indent: usize) -> String {
+pub(super) fn attribute(name: &str, inside: Vec<Meta>, indent: usize) -> String {
     if inside.is_empty() {
         return String::new();
     }
@@ -94,7 +94,7 @@ pub fn attribute(name: &str, inside: Vec<Meta>, indent: usize) -> String {
 }
 
 /// A string literal: raw if that saves escapes.
-pub fn literal(text: &str) -> String {
+pub(super) fn literal(text: &str) -> String {
     let is_plain = !text.chars().any(is_unreadable);
     match () {
         () if is_plain && !text.contains(['"', '\\']) => format!("\"{text}\""),
@@ -110,7 +110,7 @@ fn is_unreadable(c: char) -> bool {
 }
 
 /// A JSON value in the syntax of `serde_json::json!`.
-pub fn json(value: &Value) -> String {
+pub(super) fn json(value: &Value) -> String {
     match value {
         Value::String(text) => literal(text),
         Value::Number(number) => {
@@ -140,7 +140,7 @@ pub fn json(value: &Value) -> String {
 const LONGEST_JSON: usize = 400;
 
 /// `"key" = value` for `extend(…)`.
-pub fn entry(key: &str, value: &Value) -> Meta {
+pub(super) fn entry(key: &str, value: &Value) -> Meta {
     let text = match json(value) {
         long if long.len() > LONGEST_JSON => format!("json({})", literal(&value.to_string())),
         short => short,
@@ -149,11 +149,11 @@ pub fn entry(key: &str, value: &Value) -> Meta {
 }
 
 /// Whether a text of [`entry`] calls the function [`JSON`].
-pub fn calls_json(text: &str) -> bool {
+pub(super) fn calls_json(text: &str) -> bool {
     text.contains("\" = json(")
 }
 
-pub const JSON: &str = "
+pub(super) const JSON: &str = "
 /// Part of a schema that is too large for a macro.
 fn json(text: &str) -> serde_json::Value {
     serde_json::from_str(text).unwrap_or_default()
@@ -162,7 +162,7 @@ fn json(text: &str) -> serde_json::Value {
 
 /// A description as a doc comment, or if it would be read as something else than text, as an argument of
 /// `#[schemars(…)]`.
-pub fn description(text: &str, indent: usize) -> Result<String, Meta> {
+pub(super) fn description(text: &str, indent: usize) -> Result<String, Meta> {
     let lines: Vec<&str> = text.lines().map(str::trim_end).collect();
     let is_code = |line: &&str| {
         line.starts_with("    ")

@@ -12,10 +12,10 @@ use super::{Expr, scopes};
 use crate::manifests::json::{Object, field_of, object_of};
 
 /// The cost limit of one rule, over all its evaluations for one object.
-pub const LIMIT: u64 = 10_000_000;
+pub(crate) const LIMIT: u64 = 10_000_000;
 
 /// The cost limit of all rules of one version.
-pub const CRD_LIMIT: u64 = 100_000_000;
+pub(crate) const CRD_LIMIT: u64 = 100_000_000;
 
 /// The cost of reading a character, and one of a regular expression, in hundredths.
 const CHARACTER: u64 = 10;
@@ -34,15 +34,15 @@ pub(super) const OPEN: [&str; 4] = [
 
 /// The cost of one evaluation of a rule, and the reason for it.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub struct Estimate {
-    pub cost: u64,
+pub(crate) struct Estimate {
+    pub(crate) cost: u64,
     /// The fields, relative to the rule's own, that have no bound and make the rule costly, each
     /// with the keyword that would bound it.
-    pub unbounded: Vec<(String, &'static str)>,
+    pub(crate) unbounded: Vec<(String, &'static str)>,
 }
 
 /// Estimates the cost of a rule on the node `schema`, or returns the field it uses that does not exist.
-pub fn estimate(
+pub(crate) fn estimate(
     expression: &Expr,
     schema: &Object,
     is_old_optional: bool,

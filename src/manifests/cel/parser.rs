@@ -21,7 +21,7 @@ const RESERVED: &str = "\
 const OPERATORS: [&str; 5] = ["||", "&&", "< <= >= > == != in", "+ -", "* / %"];
 
 /// Parses an expression, or returns what is wrong with it.
-pub fn parse(text: &str) -> Result<Expr, CelError> {
+pub(crate) fn parse(text: &str) -> Result<Expr, CelError> {
     let tokens = tokens(text)?;
     if tokens.len() > MOST {
         return Ok(Expr::Constant(Literal::Unknown));

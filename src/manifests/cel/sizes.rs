@@ -72,6 +72,6 @@ fn least_bytes(schema: &Object) -> u64 {
 }
 
 /// How often a rule of this node may be evaluated in one request if no list or map around it is bounded.
-pub fn most_elements(schema: &Object) -> u64 {
+pub(crate) fn most_elements(schema: &Object) -> u64 {
     REQUEST / (least_bytes(schema) + 1)
 }

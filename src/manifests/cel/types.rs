@@ -8,7 +8,7 @@ mod functions;
 mod words;
 
 use self::functions::named_function;
-pub use self::words::is_field_of_object;
+pub(crate) use self::words::is_field_of_object;
 use self::words::{did_you_mean, must_be, no_list, shown, unfit};
 use super::cost::{OPEN, unescape};
 use super::{CelError, Expr, KNOWN, Literal, scopes};
@@ -18,7 +18,7 @@ use crate::names::is_among;
 
 /// What is known about the value of an expression.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Type<'a> {
+pub(crate) enum Type<'a> {
     /// Any value.
     Any,
     Bool,
@@ -40,7 +40,7 @@ pub enum Type<'a> {
 
 impl<'a> Type<'a> {
     /// The type of the values that a schema describes.
-    pub fn of(schema: &'a Object) -> Self {
+    pub(crate) fn of(schema: &'a Object) -> Self {
         if OPEN[1..].iter().any(|key| schema.contains_key(*key)) {
             return Self::Any;
         }
@@ -86,16 +86,16 @@ fn inner<'a>(schema: &'a Object, key: &str) -> Type<'a> {
 
 /// What an expression can use.
 #[derive(Clone, Debug, Default)]
-pub struct Environment<'a> {
-    pub names: Vec<(&'a str, Type<'a>)>,
+pub(crate) struct Environment<'a> {
+    pub(crate) names: Vec<(&'a str, Type<'a>)>,
     /// The fields of `variables`.
-    pub variables: Vec<(&'a str, Type<'a>)>,
+    pub(crate) variables: Vec<(&'a str, Type<'a>)>,
     /// The schema of the object that `Object{…}` is a part of, where an expression may create one: in mutations.
-    pub creates: Option<&'a Object>,
+    pub(crate) creates: Option<&'a Object>,
 }
 
 /// Finds the type of an expression, or what is wrong with it.
-pub fn check<'a>(
+pub(crate) fn check<'a>(
     expression: &'a Expr,
     environment: &Environment<'a>,
 ) -> Result<Type<'a>, CelError> {

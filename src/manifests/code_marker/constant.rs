@@ -4,7 +4,7 @@ use crate::rust::{Code, Segment};
 
 /// The text of the constant that is a webhook's path, among the constants that begin with the token `at`: the one that
 /// is registered, else the first that looks like a path.
-pub fn constant(code: &Code<'_>, at: usize) -> Option<Segment> {
+pub(super) fn constant(code: &Code<'_>, at: usize) -> Option<Segment> {
     let all: Vec<(usize, Segment)> = constants(code, at).collect();
     let registered = |name: usize| {
         (0..code.len()).any(|at| {

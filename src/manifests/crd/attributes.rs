@@ -14,13 +14,13 @@ use crate::names::is_among;
 
 /// An invalid attribute.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct InvalidAttribute {
+pub(crate) struct InvalidAttribute {
     /// As written, without `#[kube(…)]` around it.
-    pub text: String,
+    pub(crate) text: String,
     /// What is wrong with it. Continues a sentence.
-    pub problem: &'static str,
+    pub(crate) problem: &'static str,
     /// What to write instead.
-    pub help: &'static str,
+    pub(crate) help: &'static str,
 }
 
 impl InvalidAttribute {

@@ -6,7 +6,7 @@ use super::CrdDocument;
 use crate::manifests::json::{fields_of, is_true, list_of, text_of};
 
 /// A warning about each column of a CRD that is always empty.
-pub fn empty_columns(crd: &CrdDocument) -> Vec<String> {
+pub(crate) fn empty_columns(crd: &CrdDocument) -> Vec<String> {
     let mut warnings = Vec::new();
     for version in list_of(&crd.document, "/spec/versions") {
         let schema = &version["schema"]["openAPIV3Schema"];

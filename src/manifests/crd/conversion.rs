@@ -12,7 +12,7 @@ const PATH: &str = "/convert";
 
 /// Makes the API server call the project's operator for each conversion of this CRD's kind. `is_injected` says
 /// whether cert-manager writes its CA there.
-pub fn add(crd: &mut Value, project: &str, is_injected: bool) {
+pub(crate) fn add(crd: &mut Value, project: &str, is_injected: bool) {
     let namespace = deployed(project, objects::NAMESPACE);
     let service = json!({
         "name": deployed(project, objects::WEBHOOK_SERVICE),

@@ -5,7 +5,7 @@ use serde_json::Value;
 use crate::manifests::json::visit_schemas;
 
 /// Shortens the descriptions in all schemas of a CRD, or removes them if the limit is 0.
-pub fn limit(crd: &mut Value, characters: usize) {
+pub(crate) fn limit(crd: &mut Value, characters: usize) {
     let versions = crd["spec"]["versions"].as_array_mut();
     for version in versions.into_iter().flatten() {
         let Some(schema) = version["schema"]["openAPIV3Schema"].as_object_mut() else {

@@ -9,7 +9,7 @@ use crate::manifests::schema::Refusal;
 
 /// One thing that keeps a type from becoming a CRD. Each `kind` is written with its group, `Foo.example.com`.
 #[derive(Debug, Error, Diagnostic)]
-pub enum CrdError {
+pub(crate) enum CrdError {
     #[error("`crdgen` printed something other than its JSON document: {0}")]
     #[diagnostic(
         code("types-unreadable"),

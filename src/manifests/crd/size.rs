@@ -13,10 +13,10 @@ const ANNOTATIONS: usize = 256 << 10;
 /// Maximum size of a Secret, in bytes. Helm keeps each release in one.
 ///
 /// Source: `MaxSecretSize` in Kubernetes' `core/v1/types.go`.
-pub const SECRET: usize = 1 << 20;
+pub(crate) const SECRET: usize = 1 << 20;
 
 /// The warning if a CRD of that name is too large for `kubectl apply`.
-pub fn too_large_to_apply(name: &str, crd: &Value) -> Option<String> {
+pub(crate) fn too_large_to_apply(name: &str, crd: &Value) -> Option<String> {
     let size = crd.to_string().len();
     (size > ANNOTATIONS).then(|| {
         format!(
@@ -27,7 +27,7 @@ pub fn too_large_to_apply(name: &str, crd: &Value) -> Option<String> {
 }
 
 /// The warning if all CRD files, given by name, are too large for one Helm chart.
-pub fn too_large_for_helm(files: &[(String, String)]) -> Option<String> {
+pub(crate) fn too_large_for_helm(files: &[(String, String)]) -> Option<String> {
     let size = release(files);
     (size > SECRET).then(|| {
         format!(
@@ -42,7 +42,7 @@ pub fn too_large_for_helm(files: &[(String, String)]) -> Option<String> {
 ///
 /// Helm keeps the templates both as written and as rendered, as JSON, compressed, in base64.
 /// Source: `encodeRelease` in Helm's `pkg/storage/driver/util.go`, and the fields of its `Release`.
-pub fn release(files: &[(String, String)]) -> usize {
+pub(crate) fn release(files: &[(String, String)]) -> usize {
     let template = |(name, text): &(String, String)| {
         let data = STANDARD.encode(text);
         json!({ "name": name, "data": data })
@@ -57,10 +57,10 @@ pub fn release(files: &[(String, String)]) -> usize {
 /// Maximum size of a bundle in a ConfigMap, in bytes. OLM unpacks each bundle into one.
 ///
 /// Source: `max_bundle_size` in `pkg/validation/internal/bundle.go` of operator-framework/api.
-pub const CONFIG_MAP: usize = 1 << 20;
+pub(crate) const CONFIG_MAP: usize = 1 << 20;
 
 /// The size of these texts in such a ConfigMap, in bytes: each compressed, in base64.
-pub fn compressed_files<'a>(files: impl Iterator<Item = &'a String>) -> usize {
+pub(crate) fn compressed_files<'a>(files: impl Iterator<Item = &'a String>) -> usize {
     files.map(|text| compressed(text).div_ceil(3) * 4).sum()
 }
 

@@ -20,11 +20,11 @@ const ELEMENTS: [(&str, &str, &str, &str); 2] = [
 ];
 
 /// What all tables of a version have in common.
-pub struct Tables<'a> {
-    pub crd: &'a CrdDocument,
-    pub version: &'a str,
+pub(super) struct Tables<'a> {
+    pub(crate) crd: &'a CrdDocument,
+    pub(crate) version: &'a str,
     /// The minor of Kubernetes whose reference is linked.
-    pub kubernetes: &'a str,
+    pub(crate) kubernetes: &'a str,
 }
 
 /// An object that has a table.
@@ -39,7 +39,7 @@ struct Section<'a> {
 
 impl<'a> Tables<'a> {
     /// All tables of a version.
-    pub fn of(&self, schema: &Value) -> String {
+    pub(super) fn of(&self, schema: &Value) -> String {
         self.table(&Section {
             path: String::new(),
             anchor: super::anchor(self.crd, Some(self.version)) + "/",
@@ -177,7 +177,7 @@ impl<'a> Tables<'a> {
 }
 
 /// A description as a paragraph, and notes as a list below it.
-pub fn about(description: &str, notes: Vec<String>) -> String {
+pub(super) fn about(description: &str, notes: Vec<String>) -> String {
     let mut text = String::new();
     if !description.is_empty() {
         text += &format!("\n{}\n", paragraph(description));

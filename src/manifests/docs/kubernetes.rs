@@ -6,7 +6,7 @@
 const REFERENCE: &str = "https://kubernetes.io/docs/reference/generated/kubernetes-api";
 
 /// The name of the type, linked if the reference has it.
-pub fn link(definition: &str, minor: &str) -> String {
+pub(super) fn link(definition: &str, minor: &str) -> String {
     let name = definition.rsplit('.').next().unwrap_or_default();
     match anchor(definition) {
         Some(anchor) => format!("[{name}]({REFERENCE}/v{minor}/#{anchor})"),

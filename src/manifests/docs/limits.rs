@@ -16,7 +16,7 @@ const COUNTS: [(&str, &str, &str, &str); 3] = [
 ];
 
 /// All requirements of a node, apart from its type, null and those of its fields and elements.
-pub fn of(schema: &Value) -> Vec<String> {
+pub(super) fn of(schema: &Value) -> Vec<String> {
     let mut limits = Vec::new();
     let members = list_of(schema, "enum").iter();
     let values: Vec<String> = members.filter(|it| !it.is_null()).map(shown).collect();

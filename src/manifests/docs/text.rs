@@ -18,12 +18,12 @@ const LINE: &str = "<br>";
 static TICKS: LazyLock<Regex> = LazyLock::new(|| regex("`+"));
 
 /// A text, unless it is empty.
-pub fn given<T: AsRef<str>>(text: T) -> Option<T> {
+pub(super) fn given<T: AsRef<str>>(text: T) -> Option<T> {
     Some(text).filter(|text| !text.as_ref().is_empty())
 }
 
 /// A description on one line.
-pub fn inline(text: &str) -> String {
+pub(super) fn inline(text: &str) -> String {
     let blank = |c: char| if c.is_control() { ' ' } else { c };
     let printable = text.lines().map(|line| line.chars().map(blank).collect());
     let all: Vec<String> = printable.collect();
@@ -78,7 +78,7 @@ fn is_end(line: &str, fence: &str) -> bool {
 }
 
 /// A description as a paragraph of its own: its beginning does not turn it into any other block.
-pub fn paragraph(text: &str) -> String {
+pub(super) fn paragraph(text: &str) -> String {
     let mut line = inline(text);
     let is_rule = line.chars().all(|c| "*_- ".contains(c)) && !line.is_empty();
     let is_item = line.starts_with("* ");
@@ -92,7 +92,7 @@ pub fn paragraph(text: &str) -> String {
 }
 
 /// A text as code, on one line.
-pub fn code(text: &str) -> String {
+pub(super) fn code(text: &str) -> String {
     let is_plain = |c: char| c != '|' && c != '`' && !c.is_control();
     let is_bare = !text.is_empty() && text.trim() == text;
     if is_bare && text.chars().all(is_plain) {

@@ -3,16 +3,16 @@
 use thiserror::Error;
 
 /// What to write instead of a type that contains itself.
-pub const RECURSION_HELP: &str = "refer to another object by its name, or end the recursion at a field with `#[serde(default)]` and \
+pub(crate) const RECURSION_HELP: &str = "refer to another object by its name, or end the recursion at a field with `#[serde(default)]` and \
      `#[schemars(with = \"serde_json::Value\", extend(\"x-kubernetes-preserve-unknown-fields\" = true))]`";
 
 /// A field that cannot be in a CRD.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("`{path}` {reason}")]
-pub struct Refusal {
+pub(crate) struct Refusal {
     /// Such as `spec.jobTemplate.hosts[].port`; `.*` stands for any key of a map.
-    pub path: String,
-    pub reason: Reason,
+    pub(crate) path: String,
+    pub(crate) reason: Reason,
 }
 
 impl Refusal {
@@ -30,7 +30,7 @@ impl Refusal {
 
 /// The reason. Its text continues a sentence that begins with the path of the field.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
-pub enum Reason {
+pub(crate) enum Reason {
     #[error("is a tuple, and the values of a Kubernetes list all have one type")]
     Tuple,
     #[error("takes any JSON value, which a CRD must say explicitly")]
@@ -89,7 +89,7 @@ pub enum Reason {
 
 impl Reason {
     /// What to write instead.
-    pub fn help(&self) -> &'static str {
+    pub(crate) fn help(&self) -> &'static str {
         match self {
             Self::Tuple => "write a struct with named fields, or `[T; N]` for N values of one type",
             Self::AnyValue => {

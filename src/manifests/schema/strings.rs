@@ -35,7 +35,7 @@ pub(super) const TIME_OF_KUBERNETES: &str =
     concat!("^[0-9]*[0-8][0-9]*-[0-9-]{5}", time_and_offset!());
 
 /// The patterns beside the format of a time, which tell a reader nothing more.
-pub const OF_TIMES: [&str; 2] = [TIMESTAMP, TIME_OF_KUBERNETES];
+pub(crate) const OF_TIMES: [&str; 2] = [TIMESTAMP, TIME_OF_KUBERNETES];
 
 /// Bounds a string whose format says how it is read, unless the user has bounded it, or has said with a `pattern` of null
 /// that nothing bounds it.

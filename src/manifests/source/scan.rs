@@ -11,33 +11,33 @@ use crate::rust::{Attribute, Code};
 
 /// A struct or an enum.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Declared {
-    pub path: String,
-    pub name: String,
-    pub is_documented: bool,
-    pub line: usize,
+pub(crate) struct Declared {
+    pub(crate) path: String,
+    pub(crate) name: String,
+    pub(crate) is_documented: bool,
+    pub(crate) line: usize,
     /// Whether kube derives its schema.
-    pub is_kubes: bool,
+    pub(crate) is_kubes: bool,
     /// The names of the variants, after any `rename`.
-    pub variants: Vec<String>,
+    pub(crate) variants: Vec<String>,
     /// Whether a variant has a doc comment.
-    pub documents_variants: bool,
+    pub(crate) documents_variants: bool,
     /// The types of keys of maps in its body, and their lines.
-    pub map_keys: Vec<(String, usize)>,
+    pub(crate) map_keys: Vec<(String, usize)>,
     /// The names in its body.
-    pub mentions: BTreeSet<String>,
+    pub(crate) mentions: BTreeSet<String>,
 }
 
 /// What the API server will not do with a field, which schemars cannot express.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Remark {
-    pub path: String,
-    pub line: usize,
-    pub text: String,
+pub(crate) struct Remark {
+    pub(crate) path: String,
+    pub(crate) line: usize,
+    pub(crate) text: String,
 }
 
 /// The types of a source, and remarks on their fields.
-pub fn scan(path: &str, source: &str) -> (Vec<Declared>, Vec<Remark>) {
+pub(crate) fn scan(path: &str, source: &str) -> (Vec<Declared>, Vec<Remark>) {
     let code = Code::read(source);
     let remark = |at: usize, text: String| Remark {
         path: path.to_owned(),

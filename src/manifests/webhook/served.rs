@@ -6,7 +6,7 @@ use crate::rust::Code;
 
 /// Warnings about webhooks whose path is nowhere in the code of the operator: the API server would call them, and get no
 /// answer.
-pub fn unserved(markers: &[CodeMarker], sources: &[&str]) -> Vec<String> {
+pub(crate) fn unserved(markers: &[CodeMarker], sources: &[&str]) -> Vec<String> {
     let own = markers.iter().filter(|it| it.kind == MarkerKind::Webhook);
     let paths = own.filter_map(|marker| Some((marker, path(marker)?)));
     let codes: Vec<Code<'_>> = sources.iter().map(|text| Code::read(text)).collect();

@@ -7,7 +7,7 @@ use crate::rust::{UseKind, UseLeaf, UseTree, path};
 
 impl Names<'_> {
     /// Makes the names that a module exports to its parent by `pub use name::*` follow the module.
-    pub fn carry_exports(&mut self) {
+    pub(crate) fn carry_exports(&mut self) {
         for it in self.moves {
             let mut crates = self.crates.iter();
             let Some(number) = crates.position(|of| of.root == it.root) else {
@@ -51,7 +51,7 @@ impl Names<'_> {
 
     /// Whether a `use` in `scope` exports a module that leaves its parent: it must be removed, not
     /// rewritten.
-    pub fn is_carried_export(&self, scope: usize, tree: &UseTree) -> bool {
+    pub(crate) fn is_carried_export(&self, scope: usize, tree: &UseTree) -> bool {
         let names = path::names(&tree.segments);
         let ([path @ .., last], UseKind::Leaf { .. }) = (names.as_slice(), &tree.kind) else {
             return false;
@@ -62,7 +62,7 @@ impl Names<'_> {
     }
 
     /// The import of a name in `scope`.
-    pub fn import_of(&self, scope: usize, leaf: &UseLeaf) -> Option<usize> {
+    pub(crate) fn import_of(&self, scope: usize, leaf: &UseLeaf) -> Option<usize> {
         let own = leaf.path.iter().rfind(|name| *name != "self");
         let name = leaf.alias.as_ref().or(own)?;
         match self.scopes[scope].names.get(name)?.binding {
@@ -73,7 +73,7 @@ impl Names<'_> {
 
     /// The imports in a path whose modules lose an item, each with the module that will contain what the
     /// path leads to; `import` is the import that has this path.
-    pub fn uses(&self, from: &Reference, import: Option<usize>) -> Vec<(usize, Module)> {
+    pub(crate) fn uses(&self, from: &Reference, import: Option<usize>) -> Vec<(usize, Module)> {
         let steps = self.following(import, || self.trace(from));
         let mut uses = Vec::new();
         for (at, (step, module)) in steps.iter().enumerate() {
@@ -89,7 +89,7 @@ impl Names<'_> {
     }
 
     /// Decides which imports follow, from the results of [`Self::uses`]: those with one module.
-    pub fn carry_imports(&mut self, uses: &BTreeSet<(usize, Module)>) {
+    pub(crate) fn carry_imports(&mut self, uses: &BTreeSet<(usize, Module)>) {
         for (number, module) in uses {
             if uses.iter().filter(|(it, _)| it == number).count() == 1 {
                 self.carried.insert(*number, module.clone());

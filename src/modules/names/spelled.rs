@@ -5,7 +5,7 @@ use super::{Module, Names, Reference, Via, below};
 impl Names<'_> {
     /// The names of a path after the move. If `is_absolute`, they begin with a crate. Of a path in a `use`,
     /// `import` is the number of the import, if there is one.
-    pub fn respell(
+    pub(crate) fn respell(
         &self,
         from: &Reference,
         is_absolute: bool,
@@ -74,7 +74,7 @@ impl Names<'_> {
 
     /// The alias that an import needs if its module is called `new` after the move: its old name if the
     /// new one is taken, and `_` if the module itself is declared there.
-    pub fn alias(&self, number: usize, new: &str) -> Option<String> {
+    pub(crate) fn alias(&self, number: usize, new: &str) -> Option<String> {
         let import = &self.imports[number];
         let last = import.from.path.last();
         let old = last.filter(|_| import.alias.is_none())?;

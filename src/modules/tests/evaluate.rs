@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use syn::{Item, Type, UseTree};
 
 /// A module: the index of its crate in the list of crates, and its path in the crate.
-pub type Place = (usize, Vec<String>);
+pub(crate) type Place = (usize, Vec<String>);
 
 type Names = Vec<String>;
 
@@ -19,7 +19,7 @@ struct Scope {
 
 /// Each path to a type in the files of the modules: its module, its text, and the module that it leads
 /// to. The first crate is called `api` by the second.
-pub fn items(files: &BTreeMap<Place, &str>) -> Vec<(Place, String, Option<Place>)> {
+pub(crate) fn items(files: &BTreeMap<Place, &str>) -> Vec<(Place, String, Option<Place>)> {
     let mut scopes: BTreeMap<Place, Scope> = BTreeMap::new();
     for (module, text) in files {
         let file = syn::parse_file(text).unwrap_or_else(|error| panic!("{error}: {text}"));

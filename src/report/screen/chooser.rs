@@ -8,13 +8,13 @@ use super::wrapped::wrapped;
 const TITLE: &str = "Pause or resume which object? Enter chooses, escape leaves";
 
 /// The objects, as controller and name, and which of them the user is at.
-pub struct Chooser {
+pub(super) struct Chooser {
     objects: Vec<(String, String)>,
     at: usize,
 }
 
 /// What a key did.
-pub enum Choice {
+pub(super) enum Choice {
     None,
     Left,
     Made(String, String),
@@ -22,12 +22,12 @@ pub enum Choice {
 
 impl Chooser {
     /// `None` if there is nothing to choose.
-    pub fn of(objects: impl Iterator<Item = (String, String)>) -> Option<Self> {
+    pub(super) fn of(objects: impl Iterator<Item = (String, String)>) -> Option<Self> {
         let objects: Vec<_> = objects.collect();
         (!objects.is_empty()).then_some(Self { objects, at: 0 })
     }
 
-    pub fn key(&mut self, key: &str) -> Choice {
+    pub(super) fn key(&mut self, key: &str) -> Choice {
         match key {
             "up" => self.at = self.at.saturating_sub(1),
             "down" => self.at = (self.at + 1).min(self.objects.len() - 1),
@@ -42,7 +42,7 @@ impl Chooser {
     }
 
     /// The lines of the list, scrolled to the one that the user is at.
-    pub fn lines(&self, columns: usize, rows: usize) -> Vec<String> {
+    pub(super) fn lines(&self, columns: usize, rows: usize) -> Vec<String> {
         let mut lines: Vec<_> = wrapped(TITLE, columns).into_iter().take(1).collect();
         let room = rows.saturating_sub(1).max(1);
         let first = (self.at + 1).saturating_sub(room);

@@ -21,7 +21,7 @@ const INDENT: usize = 7 + WIDTH + 1;
 
 /// What has happened so far; the oldest is forgotten.
 #[derive(Default)]
-pub struct Entries {
+pub(super) struct Entries {
     all: VecDeque<Entry>,
     /// How many there have been.
     count: u64,
@@ -77,7 +77,7 @@ impl Write {
 
 impl Entries {
     /// Adds what has happened. A reconcile comes before its writes, which were told when they happened.
-    pub fn add(&mut self, at: Duration, happening: &Happening) {
+    pub(super) fn add(&mut self, at: Duration, happening: &Happening) {
         let write = Write::of(happening);
         let text = match &write {
             Some(_) => happening.text.lines().next().unwrap_or_default(),
@@ -98,7 +98,7 @@ impl Entries {
     }
 
     /// Adds what cargo said.
-    pub fn add_messages(&mut self, at: Duration, text: &str) {
+    pub(super) fn add_messages(&mut self, at: Duration, text: &str) {
         self.push(at, Level::Note, "", text, None);
     }
 
@@ -147,12 +147,18 @@ impl Entries {
     }
 
     /// The number of the last one.
-    pub fn last(&self) -> u64 {
+    pub(super) fn last(&self) -> u64 {
         self.count
     }
 
     /// The last `most` lines of the screen of those with a number up to `until`.
-    pub fn lines(&self, width: usize, most: usize, until: u64, has_diffs: bool) -> Vec<String> {
+    pub(super) fn lines(
+        &self,
+        width: usize,
+        most: usize,
+        until: u64,
+        has_diffs: bool,
+    ) -> Vec<String> {
         let mut lines = VecDeque::new();
         let shown = self.all.iter().filter(|entry| entry.number <= until);
         for entry in shown.rev() {
@@ -220,21 +226,21 @@ fn time(at: Duration) -> String {
     format!("{:>3}:{:02}", at.as_secs() / 60, at.as_secs() % 60)
 }
 
-pub fn painted(style: Style, text: &str) -> String {
+pub(super) fn painted(style: Style, text: &str) -> String {
     format!("{style}{text}{style:#}")
 }
 
 /// A number of things.
-pub fn counted(count: usize, one: &str, many: &str) -> String {
+pub(super) fn counted(count: usize, one: &str, many: &str) -> String {
     format!("{count} {}", if count == 1 { one } else { many })
 }
 
 /// A fact that is a text.
-pub fn text_of<'a>(happening: &'a Happening, name: &str) -> &'a str {
+pub(super) fn text_of<'a>(happening: &'a Happening, name: &str) -> &'a str {
     happening.fact(name).as_str().unwrap_or_default()
 }
 
 /// A fact that is a number.
-pub fn number_of(happening: &Happening, name: &str) -> Option<f64> {
+pub(super) fn number_of(happening: &Happening, name: &str) -> Option<f64> {
     Value::as_f64(happening.fact(name))
 }

@@ -2,20 +2,20 @@
 
 use std::io;
 
-pub struct Terminal;
+pub(crate) struct Terminal;
 
 impl Terminal {
-    pub fn take() -> io::Result<Option<Self>> {
+    pub(crate) fn take() -> io::Result<Option<Self>> {
         Ok(None)
     }
 
-    pub fn is_on(&self) -> bool {
+    pub(crate) fn is_on(&self) -> bool {
         false
     }
 
-    pub fn size(&self) -> (usize, usize) {
+    pub(crate) fn size(&self) -> (usize, usize) {
         (80, 24)
     }
 
-    pub fn show(&self, _: &[String]) {}
+    pub(crate) fn show(&self, _: &[String]) {}
 }

@@ -27,7 +27,7 @@ const STATUS: Style = Style::new().invert();
 
 /// Everything that a screen shows.
 #[derive(Default)]
-pub struct State {
+pub(super) struct State {
     name: String,
     is_coloured: bool,
     entries: Entries,
@@ -49,7 +49,7 @@ pub struct State {
 }
 
 impl State {
-    pub fn new(name: &str, is_coloured: bool) -> Self {
+    pub(super) fn new(name: &str, is_coloured: bool) -> Self {
         Self {
             name: name.to_owned(),
             is_coloured,
@@ -59,7 +59,7 @@ impl State {
     }
 
     /// Takes what has happened, `at` that time since the start.
-    pub fn take(&mut self, at: Duration, happening: &Happening) {
+    pub(super) fn take(&mut self, at: Duration, happening: &Happening) {
         let doing = match happening.event {
             "building" => {
                 self.errors = 0;
@@ -88,12 +88,12 @@ impl State {
     }
 
     /// Takes what cargo said.
-    pub fn take_messages(&mut self, at: Duration, text: &str) {
+    pub(super) fn take_messages(&mut self, at: Duration, text: &str) {
         self.entries.add_messages(at, text);
     }
 
     /// Does what a key is for, as far as it concerns the screen.
-    pub fn key(&mut self, key: &str) -> Pressed {
+    pub(super) fn key(&mut self, key: &str) -> Pressed {
         if std::mem::take(&mut self.has_help) {
             return Pressed::Own;
         }
@@ -138,7 +138,7 @@ impl State {
     }
 
     /// The lines of a screen with that size, as many as it has rows.
-    pub fn lines(&mut self, columns: usize, rows: usize) -> Vec<String> {
+    pub(super) fn lines(&mut self, columns: usize, rows: usize) -> Vec<String> {
         self.height = rows.saturating_sub(1);
         let mut lines = match &self.chooser {
             _ if self.has_help => wrapped(HELP, columns),

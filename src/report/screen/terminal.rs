@@ -21,14 +21,14 @@ const END: &str = "\x1b[?2026l";
 const CLEAR: &str = "\x1b[2K";
 
 /// The terminal, which becomes what it was when this is dropped, and also when any thread panics.
-pub struct Terminal {
+pub(super) struct Terminal {
     /// What it was before, unless it is that again.
     before: Arc<Mutex<Option<Termios>>>,
 }
 
 impl Terminal {
     /// `None` if standard input, output and error are not all a terminal: what is printed would end up in the screen.
-    pub fn take() -> io::Result<Option<Self>> {
+    pub(super) fn take() -> io::Result<Option<Self>> {
         let (stdin, stdout) = (io::stdin(), io::stdout());
         if !(stdin.is_terminal() && stdout.is_terminal() && io::stderr().is_terminal()) {
             return Ok(None);
@@ -55,12 +55,12 @@ impl Terminal {
     }
 
     /// Whether it still shows the screen.
-    pub fn is_on(&self) -> bool {
+    pub(super) fn is_on(&self) -> bool {
         lock(&self.before).is_some()
     }
 
     /// Columns and rows.
-    pub fn size(&self) -> (usize, usize) {
+    pub(super) fn size(&self) -> (usize, usize) {
         match tcgetwinsize(io::stdout()) {
             Ok(size) if size.ws_col > 0 && size.ws_row > 0 => {
                 (size.ws_col.into(), size.ws_row.into())
@@ -70,7 +70,7 @@ impl Terminal {
     }
 
     /// Shows these lines, of which there are as many as rows.
-    pub fn show(&self, lines: &[String]) {
+    pub(super) fn show(&self, lines: &[String]) {
         let guard = lock(&self.before);
         if guard.is_some() {
             let lines = lines.join(&format!("\r\n{CLEAR}"));

@@ -10,7 +10,7 @@ const TAB: usize = 4;
 
 /// The lines of `text`, none of them wider than `width` columns, broken at spaces where possible. Colours are kept; whatever else would do something to a
 /// terminal is left out.
-pub fn wrapped(text: &str, width: usize) -> Vec<String> {
+pub(super) fn wrapped(text: &str, width: usize) -> Vec<String> {
     text.lines().flat_map(|line| of_line(line, width)).collect()
 }
 

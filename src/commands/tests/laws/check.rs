@@ -14,7 +14,7 @@ use crate::rendered::Rendered;
 use crate::scaffold::{self, What};
 
 /// Writes the CRDs that a chart needs, as `kbr manifests` would.
-pub fn add_crds(bench: &mut Bench) {
+pub(crate) fn add_crds(bench: &mut Bench) {
     for api in bench.project().apis() {
         let (group, kind, plural) = (api.qualified_group(), &api.kind, &api.plural);
         let path = format!(
@@ -32,7 +32,7 @@ pub fn add_crds(bench: &mut Bench) {
 }
 
 /// The command that undoes another one.
-pub fn inverse(before: &Project, line: &str) -> Option<String> {
+pub(crate) fn inverse(before: &Project, line: &str) -> Option<String> {
     let words: Vec<&str> = line.split(' ').collect();
     let value = |option: &str| {
         let at = words.iter().position(|it| *it == option)?;
@@ -86,13 +86,13 @@ pub fn inverse(before: &Project, line: &str) -> Option<String> {
     }
 }
 
-pub fn different(path: &str, one: &str, other: &str) -> String {
+pub(crate) fn different(path: &str, one: &str, other: &str) -> String {
     let diff = similar::TextDiff::from_lines(other, one);
     format!("`{path}`:\n{}", diff.unified_diff())
 }
 
 /// Whether a text has other lines, not only other words in its lines.
-pub fn has_other_lines(old: &str, new: &str) -> bool {
+pub(crate) fn has_other_lines(old: &str, new: &str) -> bool {
     let diff = similar::TextDiff::from_lines(old, new);
     let mut ops = diff.ops().iter();
     ops.any(|op| op.old_range().len() != op.new_range().len())
@@ -108,7 +108,7 @@ fn with_lines(known: &Rendered, path: &str, text: &str) -> String {
 }
 
 /// B: a project that nobody edits is the rendering of its model, except for what was imported.
-pub fn rendered(bench: &Bench, imported: &BTreeSet<String>) -> Result<(), Broken> {
+pub(crate) fn rendered(bench: &Bench, imported: &BTreeSet<String>) -> Result<(), Broken> {
     let project = bench.project();
     let known = scaffold::rendered(&project);
     let given = scaffold::of(&project).into_iter();
@@ -143,7 +143,7 @@ pub fn rendered(bench: &Bench, imported: &BTreeSet<String>) -> Result<(), Broken
 }
 
 /// D: an update by the same kbr finds nothing.
-pub fn up_to_date(bench: &Bench) -> Result<(), Broken> {
+pub(crate) fn up_to_date(bench: &Bench) -> Result<(), Broken> {
     let (plan, conflicts) = bench.planned("update").map_err(|it| it.to_string())?;
     if let Some(path) = conflicts.first() {
         return Err(format!("`update` finds a conflict in `{path}`"));

@@ -9,7 +9,7 @@ use crate::layout;
 use crate::project::{Admission, Project, Resource};
 
 /// A comment for that type of file.
-pub fn comment(path: &str, text: &str) -> String {
+pub(crate) fn comment(path: &str, text: &str) -> String {
     match path.rsplit_once('.') {
         Some((_, "rs")) => format!("// {text}"),
         Some((_, "md")) => format!("<!-- {text} -->"),
@@ -18,7 +18,7 @@ pub fn comment(path: &str, text: &str) -> String {
 }
 
 /// The file that declares the module of a file, and the number of the line; `None` if other modules are below it.
-pub fn declaration(bench: &Bench, path: &str) -> Option<(String, usize)> {
+pub(crate) fn declaration(bench: &Bench, path: &str) -> Option<(String, usize)> {
     let stem = path.strip_suffix(".rs")?;
     let (folder, name) = stem.rsplit_once('/')?;
     let has_others = bench
@@ -45,7 +45,7 @@ pub fn declaration(bench: &Bench, path: &str) -> Option<(String, usize)> {
 }
 
 /// Draws a step that may be possible.
-pub fn draw(random: &mut Random, world: &World, number: usize) -> Step {
+pub(crate) fn draw(random: &mut Random, world: &World, number: usize) -> Step {
     // A history begins with something that can be changed.
     if number < 2 {
         return Step::Verb(create(random, &world.pure.project()));
@@ -123,7 +123,12 @@ fn drawn_edit(random: &mut Random, world: &World, number: usize) -> Option<Edit>
 }
 
 /// An edit of that file.
-pub fn edit_of(random: &mut Random, world: &World, path: &str, token: String) -> Option<Edit> {
+pub(crate) fn edit_of(
+    random: &mut Random,
+    world: &World,
+    path: &str,
+    token: String,
+) -> Option<Edit> {
     let path = path.to_owned();
     let text = &world.real.files[&path];
     let lines: Vec<&str> = text.lines().collect();
@@ -238,7 +243,7 @@ fn verb(random: &mut Random, project: &Project) -> String {
 }
 
 /// A command line that gives something another name, or another place.
-pub fn renamed(random: &mut Random, it: &Resource) -> String {
+pub(crate) fn renamed(random: &mut Random, it: &Resource) -> String {
     let group = it.group.as_ref();
     let group = group.map_or_else(String::new, |group| format!("--group {group} "));
     match random.below(6) {

@@ -9,10 +9,10 @@ use crate::layout;
 use crate::project::Resource;
 
 /// What is made from `config/` for others to install: the command lines.
-pub const PACKAGES: [&str; 2] = ["chart", "bundle"];
+pub(crate) const PACKAGES: [&str; 2] = ["chart", "bundle"];
 
 /// Whether a file is a part of that package.
-pub fn is_part(package: &str, path: &str) -> bool {
+pub(crate) fn is_part(package: &str, path: &str) -> bool {
     match package {
         "chart" => path.starts_with(layout::CHART),
         _ => layout::is_of_bundle(path),
@@ -20,7 +20,7 @@ pub fn is_part(package: &str, path: &str) -> bool {
 }
 
 /// A step of a history in which the owner edits a chart or a bundle, something gets another name, and it is made again.
-pub fn packaged(
+pub(crate) fn packaged(
     random: &mut Random,
     world: &World,
     number: usize,
@@ -59,7 +59,7 @@ pub fn packaged(
 
 impl World {
     /// What was written in a chart or a bundle is in the files that are in the place of those with the old names.
-    pub fn edits_follow(&mut self, line: &str) -> Result<(), Broken> {
+    pub(crate) fn edits_follow(&mut self, line: &str) -> Result<(), Broken> {
         let is_name = line.starts_with("rename ") || line.starts_with("edit --project-name ");
         let Some(package) = PACKAGES.into_iter().find(|it| *it == line) else {
             if !is_name {

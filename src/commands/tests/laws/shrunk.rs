@@ -12,7 +12,11 @@ fn play(options: &str, steps: &[Step]) -> Result<(), (usize, Broken)> {
 }
 
 /// The shortest history that breaks the same law.
-pub fn shrunk(options: &str, mut steps: Vec<Step>, mut broken: Broken) -> (Vec<Step>, Broken) {
+pub(crate) fn shrunk(
+    options: &str,
+    mut steps: Vec<Step>,
+    mut broken: Broken,
+) -> (Vec<Step>, Broken) {
     let law = broken.chars().next();
     // Longest parts first: most steps have nothing to do with it.
     loop {

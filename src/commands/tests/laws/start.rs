@@ -15,10 +15,10 @@ use crate::scaffold;
 use crate::tree::{self, Tree};
 
 /// A file with CRDs, for `kbr import crd`.
-pub const GIVEN: &str = "crds.yaml";
+pub(crate) const GIVEN: &str = "crds.yaml";
 
 /// A file with the CRDs of another operator.
-pub const EXTERNAL: &str = "external.yaml";
+pub(crate) const EXTERNAL: &str = "external.yaml";
 
 /// A project in Go, and the prefix of its objects in the cluster.
 const FLEET: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/fleet");
@@ -26,7 +26,7 @@ const PREFIX: &str = "namePrefix: navy-\n";
 
 /// The commands that create them. The words after `import project` are not typed: the name of the project in Go and the
 /// prefix of its objects.
-pub const ALL: [&str; 7] = [
+pub(crate) const ALL: [&str; 7] = [
     "init",
     "init --multigroup",
     "init --certificates cert-manager",
@@ -37,7 +37,7 @@ pub const ALL: [&str; 7] = [
 ];
 
 /// A project, and the files in it that follow from no template.
-pub fn project(line: &str) -> (Bench, BTreeSet<String>) {
+pub(crate) fn project(line: &str) -> (Bench, BTreeSet<String>) {
     type Made = BTreeMap<String, (Bench, BTreeSet<String>)>;
     static MADE: LazyLock<Mutex<Made>> = LazyLock::new(Mutex::default);
     let made = || MADE.lock().unwrap_or_else(PoisonError::into_inner);

@@ -11,7 +11,7 @@ use crate::templates;
 
 impl World {
     /// A later kbr changes one line in every file.
-    pub fn upgrade(&mut self) -> Result<(), Broken> {
+    pub(crate) fn upgrade(&mut self) -> Result<(), Broken> {
         self.upgrades += 1;
         templates::altered(self.upgrades);
         for bench in [&mut self.pure, &mut self.real] {
@@ -50,7 +50,7 @@ impl World {
 
     /// In an edited file, all lines but those of the owner are as in the project without edits. A converter is not compared:
     /// its functions stay in their order.
-    pub fn nothing_else_differs(&self) -> Result<(), Broken> {
+    pub(crate) fn nothing_else_differs(&self) -> Result<(), Broken> {
         let is_mine = |line: &str| line.contains("owner_") || line.contains("owner-");
         let edited: BTreeSet<&String> = self.edits.iter().map(|it| &it.path).collect();
         for path in edited

@@ -7,7 +7,7 @@
 ///
 /// A field that a CRD lacks and that is not listed was left out on purpose: its operator does not support it. Before 1.26, the
 /// data source of a claim was a local reference.
-pub fn later() -> impl Iterator<Item = (&'static str, Vec<&'static str>)> {
+pub(crate) fn later() -> impl Iterator<Item = (&'static str, Vec<&'static str>)> {
     LATER.lines().filter_map(|line| {
         let mut words = line.split(' ').skip(1);
         Some((words.next()?, words.collect()))

@@ -109,7 +109,7 @@ pub(super) fn did_you_mean<'n>(name: &str, known: impl Iterator<Item = &'n str>)
 
 /// Whether an expression is only a field of an object that is reviewed, or of the parameters: the API server does not know
 /// the type of one.
-pub fn is_field_of_object(expression: &Expr) -> bool {
+pub(crate) fn is_field_of_object(expression: &Expr) -> bool {
     match expression {
         Expr::Name(name, _) => matches!(name.as_str(), "object" | "oldObject" | "params"),
         Expr::Field { of, .. } => is_field_of_object(of),

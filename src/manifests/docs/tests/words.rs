@@ -55,7 +55,7 @@ fn skeleton(markdown: &str) -> Vec<String> {
     })
 }
 
-pub const HOSTILE: [&str; 44] = [
+pub(crate) const HOSTILE: [&str; 44] = [
     "|",
     "\\",
     "\\|",

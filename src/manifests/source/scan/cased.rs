@@ -7,7 +7,7 @@ const CHOSEN: [&str; 3] = ["flatten", "rename", "skip"];
 
 /// The names of properties that are not in lower camel case, of the type whose keyword is at `keyword`: their tokens, and
 /// what to write. A `rename` or `rename_all` means that the name was chosen.
-pub fn uncased(code: &Code<'_>, keyword: usize) -> Vec<(usize, String)> {
+pub(super) fn uncased(code: &Code<'_>, keyword: usize) -> Vec<(usize, String)> {
     let attributes = attributes(code, code.first(keyword));
     if !attributes.iter().any(|it| has_schema(code, it)) {
         return Vec::new();
