@@ -262,8 +262,7 @@ mod killed;
 use std::ffi::OsString;
 use std::process::ExitCode;
 
-use clap::error::ErrorKind;
-use cli::{Cli, Known};
+use cli::Cli;
 use report::Report;
 
 /// Runs the command line, whose first argument is the program name.
@@ -272,12 +271,8 @@ use report::Report;
 /// `--check`, found files out of date, and 2 for a command line that could not be parsed. That of `kbr dev --plan` is the
 /// operator's: 0 if it would change nothing, 1 if it would, 2 after an error. For help, clap prints it and ends the process.
 pub fn run(args: &[OsString]) -> ExitCode {
-    let parsed = Cli::of(args, &Known::default()).or_else(|error| match error.kind() {
-        // The word, or what it means, may be a name in PROJECT.
-        ErrorKind::ValueValidation => Cli::of(args, &commands::known(&cli::directory(args))),
-        _ => Err(error),
-    });
-    match parsed {
+    // A word, or what it means, may be a name in PROJECT.
+    match Cli::of(args, &commands::known(&cli::directory(args))) {
         Ok(cli) => {
             let report = Report::new(&cli);
             let result = commands::run(cli, &report);

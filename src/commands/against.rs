@@ -24,6 +24,7 @@ use crate::plan::Change;
 use crate::project::{PROJECT_FILE, Project};
 use crate::toolchain::git::{self, Files};
 use crate::tree::Tree;
+use crate::yaml;
 use error::{AgainstError, Break};
 use explained::Fields;
 pub(super) use explained::{Foreign, foreign};
@@ -65,7 +66,7 @@ pub(super) fn compare(
     foreign: &Foreign,
     tree: &Tree,
 ) -> Result<Compared> {
-    let crds = documents(crds(changes, tree).into_iter())?;
+    let crds = documents(crds(changes, tree).into_iter(), false)?;
     match old {
         Earlier::Commit(files) => with_commit(files, &crds, tree),
         Earlier::Given(found) => with_files(found, crds, foreign, tree),
@@ -74,7 +75,7 @@ pub(super) fn compare(
 
 fn with_commit(old: &Files, crds: &[Value], tree: &Tree) -> Result<Compared> {
     let old_files = old.iter().filter(|(path, _)| is_crd(path));
-    let mut old_crds = documents(old_files.map(|(path, text)| (&**path, &**text)))?;
+    let mut old_crds = documents(old_files.map(|(path, text)| (&**path, &**text)), true)?;
     add_stored(&mut old_crds, old.get(PROJECT_FILE));
     let spent = allowed(old.get(layout::ALLOWED_BREAKS).map(String::as_str)).unwrap_or_default();
     let mut allowed = allowed(tree.text(layout::ALLOWED_BREAKS))?;
@@ -247,21 +248,31 @@ fn crds<'a>(changes: &'a [Change], tree: &'a Tree) -> BTreeMap<&'a str, &'a str>
     crds
 }
 
-/// Parses the CRDs of these files.
-fn documents<'a>(files: impl Iterator<Item = (&'a str, &'a str)>) -> Result<Vec<Value>> {
-    let read = |(path, text): (&str, &str)| {
+/// Parses the CRDs of these files, which nobody can correct if they are of a commit.
+fn documents<'a>(
+    files: impl Iterator<Item = (&'a str, &'a str)>,
+    is_commit: bool,
+) -> Result<Vec<Value>> {
+    let mut crds = Vec::new();
+    for (path, text) in files {
         let unreadable = |reason: String| AgainstError::Unreadable {
             path: path.to_owned(),
             reason,
         };
-        let document: Value =
-            serde_yaml::from_str(text).map_err(|error| unreadable(error.to_string()))?;
-        if document["kind"] != "CustomResourceDefinition" {
+        let documents = match yaml::read(path, text) {
+            Err(wrong) if is_commit => {
+                let reason = format!("line {} {}", wrong.line, wrong.problem);
+                return Err(unreadable(reason).into());
+            }
+            read => read?,
+        };
+        let is_other = |it: &Value| text_of(it, "kind") != "CustomResourceDefinition";
+        if documents.is_empty() || documents.iter().any(is_other) {
             return Err(unreadable("it is not a CustomResourceDefinition".to_owned()).into());
         }
-        Ok(document)
-    };
-    files.map(read).collect()
+        crds.extend(documents);
+    }
+    Ok(crds)
 }
 
 /// The reasons for intended breaks, by their keys.

@@ -406,8 +406,8 @@ fn each_error_has_the_word_that_was_meant() {
         ),
         (
             "rename kind --group crew --kind Captain --to ",
-            "timer",
-            "Timer",
+            "egg-timer",
+            "EggTimer",
         ),
         ("rename version --group crew --to v4 --version ", "v3", "v2"),
         ("rename version --group crew --version v2 --to ", "4", "v4"),
