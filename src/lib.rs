@@ -208,6 +208,7 @@
 //!   which programs recognize it; [`commands::error`] collects them, and [`error`] contains what they share.
 //!   Bad input is an error, never a panic. A panic is a bug in kbr: one of its own
 //!   templates does not render. `fuzz` looks for one.
+#![warn(unreachable_pub)]
 #![allow(
     rustdoc::private_intra_doc_links,
     reason = "the architecture is about the private modules; see it with --document-private-items"

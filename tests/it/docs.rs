@@ -570,7 +570,7 @@ fn links_lead_to_files_and_headings_that_exist() {
 }
 
 /// The topics of kbr's own guide, in the order in which `kbr help` lists them.
-pub(crate) fn topics() -> Vec<String> {
+pub fn topics() -> Vec<String> {
     let help = Sandbox::new().kbr("help topics").success().stdout;
     let list = help.split("Topics of the guide").nth(1).expect("a list");
     let lines = list.lines().skip(1).filter(|line| !line.is_empty());

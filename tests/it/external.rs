@@ -20,17 +20,17 @@ spec:
         type: object
 ";
 
-pub(crate) const CERTIFICATE: &str = "--group cert-manager --version v1 --kind Certificate";
+pub const CERTIFICATE: &str = "--group cert-manager --version v1 --kind Certificate";
 
 /// The command for a type of `module`, whose path begins with `name`.
-pub(crate) fn create(name: &str, module: &str) -> String {
+pub fn create(name: &str, module: &str) -> String {
     format!(
         "create api {CERTIFICATE} --external-api-domain io --external-api-path {name}::Certificate \
          --external-api-module {module} --external-api-crd crd.yaml"
     )
 }
 
-pub(crate) fn sandbox() -> Sandbox {
+pub fn sandbox() -> Sandbox {
     let sandbox = Sandbox::with_project();
     sandbox.write("crd.yaml", CRD);
     sandbox

@@ -6,7 +6,7 @@ use crate::support::goldens::check_out;
 use crate::support::{Sandbox, compiling, kustomize};
 
 /// A project with one RBAC rule and without kinds, so that `kbr manifests` compiles nothing.
-pub(crate) fn project() -> Sandbox {
+pub fn project() -> Sandbox {
     let sandbox = Sandbox::new();
     sandbox
         .kbr("init --domain example.com --project-name sandbox --namespaced")
@@ -17,10 +17,10 @@ pub(crate) fn project() -> Sandbox {
 }
 
 /// What the variable has instead of a value in a new project.
-pub(crate) const OF_POD: &str = "          valueFrom:\n            fieldRef:\n              apiVersion: v1\n              fieldPath: metadata.namespace\n";
+pub const OF_POD: &str = "          valueFrom:\n            fieldRef:\n              apiVersion: v1\n              fieldPath: metadata.namespace\n";
 
 /// Makes the operator watch the namespaces of `value`.
-pub(crate) fn watch(sandbox: &Sandbox, value: &str) {
+pub fn watch(sandbox: &Sandbox, value: &str) {
     let value = format!("          value: {value}\n");
     let deployment = "config/manager/manager.yaml";
     let text = sandbox.read(deployment);

@@ -12,7 +12,7 @@ const LONGEST_FILE: usize = 400;
 const TESTS: [&str; 2] = ["fuzz", "killed"];
 
 /// Every Rust file of the program, by its path below `src`, without the tests at its end.
-pub(crate) fn sources() -> BTreeMap<String, String> {
+pub fn sources() -> BTreeMap<String, String> {
     let files = tree(&Path::new(REPOSITORY).join("src")).into_iter();
     files
         .filter(|(path, _)| path.ends_with(".rs"))
@@ -380,7 +380,7 @@ fn imports(path: &str, text: &str) -> Vec<Vec<String>> {
 }
 
 /// The same, with items at the root of the crate.
-pub(crate) fn references(path: &str, text: &str) -> Vec<Vec<String>> {
+pub fn references(path: &str, text: &str) -> Vec<Vec<String>> {
     let own: Vec<&str> = path.trim_end_matches(".rs").split('/').collect();
     let code = text
         .lines()

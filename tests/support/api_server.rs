@@ -45,7 +45,7 @@ const START_TIMEOUT: Duration = Duration::from_secs(120);
 
 /// A response of the API server.
 #[derive(Debug)]
-pub(crate) struct Answer {
+pub struct Answer {
     pub status: u16,
     pub warnings: Vec<String>,
     pub body: Value,
@@ -64,7 +64,7 @@ impl fmt::Display for Answer {
     }
 }
 
-pub(crate) struct ApiServer {
+pub struct ApiServer {
     folder: PathBuf,
     port: u16,
     agent: ureq::Agent,
@@ -76,7 +76,7 @@ pub(crate) struct ApiServer {
 }
 
 /// The API server that all tests share.
-pub(crate) fn api_server() -> &'static ApiServer {
+pub fn api_server() -> &'static ApiServer {
     static SHARED: LazyLock<ApiServer> = LazyLock::new(ApiServer::start);
     &SHARED
 }
@@ -132,7 +132,7 @@ impl ApiServer {
     }
 
     /// Runs kubectl with the arguments in `line`, and `input` on its standard input.
-    pub(crate) fn kubectl(&self, line: &str, input: &str) -> Run {
+    pub fn kubectl(&self, line: &str, input: &str) -> Run {
         let mut command = Command::new(assets().join("kubectl"));
         command.args(line.split_whitespace());
         command.env("KUBECONFIG", &self.kubeconfig);
@@ -148,7 +148,7 @@ impl ApiServer {
     }
 
     /// Sends a request without kubectl, which takes a hundredth of the time; `APPLY` is a PATCH.
-    pub(crate) fn request(&self, method: &str, path: &str, body: &Value) -> Answer {
+    pub fn request(&self, method: &str, path: &str, body: &Value) -> Answer {
         let (method, kind) = match method {
             "APPLY" => ("PATCH", "application/apply-patch+yaml"),
             method => (method, "application/json"),
@@ -179,7 +179,7 @@ impl ApiServer {
     }
 
     /// The response of the API server to a GET of that path.
-    pub(crate) fn get(&self, path: &str) -> Value {
+    pub fn get(&self, path: &str) -> Value {
         let answer = self.kubectl(&format!("get --raw {path}"), "").success();
         serde_json::from_str(&answer.stdout).expect("JSON")
     }

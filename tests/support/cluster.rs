@@ -21,19 +21,19 @@ kill -9 $!
 wait
 "#;
 
-pub(crate) struct Cluster {
+pub struct Cluster {
     folder: tempfile::TempDir,
     port: u16,
     processes: Vec<Child>,
 }
 
 impl Cluster {
-    pub(crate) fn start() -> Self {
+    pub fn start() -> Self {
         Self::start_with(&[])
     }
 
     /// Starts a cluster whose API server has these additional options.
-    pub(crate) fn start_with(options: &[&str]) -> Self {
+    pub fn start_with(options: &[&str]) -> Self {
         let mut cluster = Self {
             folder: tempfile::tempdir().expect("a folder"),
             port: free_port(),
@@ -96,12 +96,12 @@ impl Cluster {
     }
 
     /// The kubeconfig of this cluster.
-    pub(crate) fn kubeconfig(&self) -> PathBuf {
+    pub fn kubeconfig(&self) -> PathBuf {
         self.folder.path().join("kubeconfig")
     }
 
     /// Starts a server, which ends when the cluster is dropped.
-    pub(crate) fn spawn(&mut self, program: &str, args: &[&str]) {
+    pub fn spawn(&mut self, program: &str, args: &[&str]) {
         let mut command = Command::new("sh");
         command
             .args(["-c", KEPT, "sh"])
@@ -115,7 +115,7 @@ impl Cluster {
     }
 
     /// Runs what a user types in that folder.
-    pub(crate) fn shell(&self, folder: &Path, line: &str) -> Run {
+    pub fn shell(&self, folder: &Path, line: &str) -> Run {
         let path = std::env::var("PATH").unwrap_or_default();
         let mut shell = Command::new("sh");
         shell.args(["-c", line]).current_dir(folder);
@@ -126,7 +126,7 @@ impl Cluster {
         output.expect("sh runs").into()
     }
 
-    pub(crate) fn kubectl(&self, args: &[&str], input: &str) -> Run {
+    pub fn kubectl(&self, args: &[&str], input: &str) -> Run {
         let mut command = Command::new(assets().join("kubectl"));
         command.arg(format!("--server=https://127.0.0.1:{}", self.port));
         command.args([

@@ -10,7 +10,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::process::{Command, Stdio};
 
 /// What crdgen prints for one type.
-pub(crate) fn described<T: CustomResourceExt + JsonSchema>() -> Value {
+pub fn described<T: CustomResourceExt + JsonSchema>() -> Value {
     let schema = |contract| {
         let mut settings = SchemaSettings::draft2020_12();
         settings.meta_schema = None;
@@ -30,13 +30,13 @@ pub(crate) fn described<T: CustomResourceExt + JsonSchema>() -> Value {
 }
 
 /// The file with what crdgen prints.
-pub(crate) const PRINTED: &str = "bin/printed.json";
+pub const PRINTED: &str = "bin/printed.json";
 
 /// A project with the kinds that crdgen prints.
-pub(crate) struct Project(pub Sandbox);
+pub struct Project(pub Sandbox);
 
 impl Project {
-    pub(crate) fn of(printed: &[Value]) -> Self {
+    pub fn of(printed: &[Value]) -> Self {
         let sandbox = Sandbox::with_project();
         for entry in printed {
             let kind = entry["crd"]["spec"]["names"]["kind"]
@@ -56,11 +56,11 @@ impl Project {
     }
 
     /// Makes crdgen print that from now on.
-    pub(crate) fn print(&self, printed: &[Value]) {
+    pub fn print(&self, printed: &[Value]) {
         self.0.write(PRINTED, &json!(printed).to_string());
     }
 
-    pub(crate) fn kbr(&self, line: &str) -> Run {
+    pub fn kbr(&self, line: &str) -> Run {
         let path = std::env::var("PATH").unwrap_or_default();
         let bin = self.0.path().join("bin");
         let mut command = Command::new(env!("CARGO_BIN_EXE_kbr"));
@@ -72,7 +72,7 @@ impl Project {
         output.expect("kbr runs").into()
     }
 
-    pub(crate) fn crd(&self, plural: &str) -> Value {
+    pub fn crd(&self, plural: &str) -> Value {
         let text = self
             .0
             .read(&format!("config/crd/bases/example.com_{plural}.yaml"));

@@ -9,7 +9,7 @@ use serde_json::Value;
 use super::{REPOSITORY, Sandbox, tree};
 
 /// A sandbox with a copy of the project in `go`.
-pub(crate) fn with_fleet() -> Sandbox {
+pub fn with_fleet() -> Sandbox {
     let sandbox = Sandbox::new();
     let fleet = Path::new(REPOSITORY).join("tests/data/fleet");
     for (path, text) in tree(&fleet) {
@@ -18,10 +18,10 @@ pub(crate) fn with_fleet() -> Sandbox {
     sandbox
 }
 
-pub(crate) const IMPORT: &str = "import project go new";
+pub const IMPORT: &str = "import project go new";
 
 /// A rule of a role for one resource or URL, one verb and the named objects.
-pub(crate) fn permissions(role: &str) -> BTreeSet<String> {
+pub fn permissions(role: &str) -> BTreeSet<String> {
     let role: Value = serde_yaml::from_str(role).expect("a role");
     let words = |rule: &Value, name: &str| -> Vec<String> {
         let words = rule[name].as_array().into_iter().flatten();

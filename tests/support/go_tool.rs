@@ -4,10 +4,10 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 /// Compile in two thirds of the time, without optimization and debug information.
-pub(crate) const QUICKLY: [&str; 2] = ["-gcflags=all=-N -l -dwarf=false", "-ldflags=-s -w"];
+pub const QUICKLY: [&str; 2] = ["-gcflags=all=-N -l -dwarf=false", "-ldflags=-s -w"];
 
 /// The program of a package in that version, which is built the first time, with its progress shown.
-pub(crate) fn built(package: &str, version: &str) -> PathBuf {
+pub fn built(package: &str, version: &str) -> PathBuf {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR"));
     let folder = folder.join("target/tools").join(version);
     let name = package.rsplit('/').next().expect("a name");

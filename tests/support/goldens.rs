@@ -13,25 +13,25 @@ use super::random::first_seed;
 use super::{REPOSITORY, Sandbox, assert_same, cargo, copy, differences, kbr, say, target, tree};
 
 /// The golden that is read first. Its vendored crates are links to `templates/`, and those of the others a link to them.
-pub(crate) const SHOWCASE: &str = "cronjob";
+pub const SHOWCASE: &str = "cronjob";
 
 /// The folder of the vendored crates.
-pub(crate) const VENDORED: &str = "third_party";
+pub const VENDORED: &str = "third_party";
 
-pub(crate) const RUNTIME: &str = "kbr-runtime";
+pub const RUNTIME: &str = "kbr-runtime";
 
-pub(crate) const TESTING: &str = "kbr-testing";
+pub const TESTING: &str = "kbr-testing";
 
 /// The vendored crates, by their names.
-pub(crate) const CRATES: [&str; 2] = [RUNTIME, TESTING];
+pub const CRATES: [&str; 2] = [RUNTIME, TESTING];
 
 /// A crate in the folder where it is edited.
-pub(crate) fn in_place(name: &str) -> PathBuf {
+pub fn in_place(name: &str) -> PathBuf {
     Path::new(REPOSITORY).join("templates").join(name)
 }
 
 /// Every golden, by its folder under `testdata/`, which is its project's name as well.
-pub(crate) const GOLDENS: [&str; 10] = [
+pub const GOLDENS: [&str; 10] = [
     "cronjob",
     "foo",
     "guestbook",
@@ -44,12 +44,12 @@ pub(crate) const GOLDENS: [&str; 10] = [
     "scaffold",
 ];
 
-pub(crate) fn testdata(name: &str) -> PathBuf {
+pub fn testdata(name: &str) -> PathBuf {
     Path::new(REPOSITORY).join("testdata").join(name)
 }
 
 /// The lines of a golden's steps.
-pub(crate) fn steps(name: &str) -> Vec<String> {
+pub fn steps(name: &str) -> Vec<String> {
     let path = testdata(&format!("{name}.steps"));
     let text =
         fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
@@ -57,7 +57,7 @@ pub(crate) fn steps(name: &str) -> Vec<String> {
 }
 
 /// Runs one step.
-pub(crate) fn run_step(step: &str, name: &str, folder: &Path) {
+pub fn run_step(step: &str, name: &str, folder: &Path) {
     let words: Vec<&str> = step.split_whitespace().collect();
     let overlay = testdata(&format!("{name}.overlay"));
     let needs_overlay = matches!(
@@ -80,7 +80,7 @@ pub(crate) fn run_step(step: &str, name: &str, folder: &Path) {
 ///
 /// Its own dependencies keep the versions of the golden in the repository, so that new releases of other
 /// crates make no difference; without a golden they are the newest.
-pub(crate) fn add_dependency(golden: &Path, folder: &Path, add: &str) {
+pub fn add_dependency(golden: &Path, folder: &Path, add: &str) {
     let lock = folder.join("Cargo.lock");
     let before = fs::read_to_string(&lock).expect("a lock");
     assert!(cargo(folder, add), "{add}");
@@ -94,7 +94,7 @@ pub(crate) fn add_dependency(golden: &Path, folder: &Path, add: &str) {
 }
 
 /// The packages of `other` whose names `lock` does not have.
-pub(crate) fn missing_packages(lock: &str, other: &str) -> String {
+pub fn missing_packages(lock: &str, other: &str) -> String {
     const SEPARATOR: &str = "\n[[package]]\n";
     let missing = other.split(SEPARATOR).skip(1).filter(|package| {
         let name = package.lines().next().expect("a name");
@@ -106,7 +106,7 @@ pub(crate) fn missing_packages(lock: &str, other: &str) -> String {
 }
 
 /// Copies a golden out of the repository, with a link to the vendored crates.
-pub(crate) fn check_out(name: &str, folder: &Path) {
+pub fn check_out(name: &str, folder: &Path) {
     copy(&testdata(name), folder);
     let committed = folder.join(VENDORED);
     let is_removed = match committed.is_symlink() {
@@ -120,7 +120,7 @@ pub(crate) fn check_out(name: &str, folder: &Path) {
 /// The vendored crates as kbr writes them: every project that is compiled has a link to this folder.
 ///
 /// Cargo compiles them once for all projects, and would use the artifacts of one text for another one.
-pub(crate) fn vendored() -> &'static Path {
+pub fn vendored() -> &'static Path {
     static WRITTEN: LazyLock<PathBuf> = LazyLock::new(|| {
         let sandbox = Sandbox::with_project();
         let (new, shared) = (sandbox.path().join(VENDORED), target().join(VENDORED));
@@ -139,7 +139,7 @@ pub(crate) fn vendored() -> &'static Path {
 }
 
 /// Lets a project that kbr has written use the vendored crates that are compiled for all.
-pub(crate) fn share_runtime(folder: &Path) {
+pub fn share_runtime(folder: &Path) {
     let own = folder.join(VENDORED);
     if !own.is_symlink() {
         assert_same(&tree(vendored()), &tree(&own));
@@ -149,7 +149,7 @@ pub(crate) fn share_runtime(folder: &Path) {
 }
 
 /// Builds and tests a golden as it is in the repository.
-pub(crate) fn check(name: &str) -> Sandbox {
+pub fn check(name: &str) -> Sandbox {
     let sandbox = Sandbox::new();
     check_out(name, sandbox.path());
     check_project(sandbox.path());
@@ -158,7 +158,7 @@ pub(crate) fn check(name: &str) -> Sandbox {
 
 /// Checks that a project builds without a warning and with its own lock, is formatted, linted, tested
 /// and up to date. Its own files are new, so cargo reuses nothing of an earlier run for them.
-pub(crate) fn check_project(folder: &Path) {
+pub fn check_project(folder: &Path) {
     share_runtime(folder);
     let manifest = fs::read_to_string(folder.join("Cargo.toml")).expect("a manifest");
     let name = manifest
@@ -188,7 +188,7 @@ pub(crate) fn check_project(folder: &Path) {
 }
 
 /// Proves that the project has no permission that it does not need, and that it survives crashes, if the seed chooses it.
-pub(crate) fn prove(name: &str, folder: &Path) {
+pub fn prove(name: &str, folder: &Path) {
     if !is_proved(name, *SEED) {
         return;
     }
@@ -212,10 +212,10 @@ fn succeeds(folder: &Path, line: &str) {
 }
 
 /// One in this many projects is proved to have least privilege: one of the goldens, or all others.
-pub(crate) const SAMPLE: u64 = 11;
+pub const SAMPLE: u64 = 11;
 
 /// Decides which projects are proved, and with which features the crates are linted; `None` stands for all.
-pub(crate) static SEED: LazyLock<Option<u64>> = LazyLock::new(|| {
+pub static SEED: LazyLock<Option<u64>> = LazyLock::new(|| {
     let asked = std::env::var("KBR_PROVE").unwrap_or_default();
     let seed = match asked.as_str() {
         "all" => return None,
@@ -229,7 +229,7 @@ pub(crate) static SEED: LazyLock<Option<u64>> = LazyLock::new(|| {
 });
 
 /// Whether the seed chooses the project with that name. All names that are not a golden's share a place.
-pub(crate) fn is_proved(name: &str, seed: Option<u64>) -> bool {
+pub fn is_proved(name: &str, seed: Option<u64>) -> bool {
     let place = GOLDENS.iter().position(|golden| *golden == name);
     let place = place.unwrap_or(GOLDENS.len()) as u64;
     seed.is_none_or(|seed| (place + seed % SAMPLE).is_multiple_of(SAMPLE))

@@ -7,7 +7,7 @@ use super::go_tool::built;
 
 const VERSION: &str = "v3.22.0";
 
-pub(crate) fn helm() -> &'static Path {
+pub fn helm() -> &'static Path {
     static BINARY: OnceLock<PathBuf> = OnceLock::new();
     BINARY.get_or_init(|| built("helm.sh/helm/v3/cmd/helm", VERSION))
 }

@@ -2,28 +2,28 @@
 //! servers; and the reading of what kbr prints.
 #![allow(dead_code, reason = "each target needs a part of it")]
 
-pub(crate) mod api_server;
-pub(crate) mod cluster;
-pub(crate) mod crdgen;
-pub(crate) mod documents;
-pub(crate) mod fleet;
+pub mod api_server;
+pub mod cluster;
+pub mod crdgen;
+pub mod documents;
+pub mod fleet;
 #[path = "../../src/fuzz/folder.rs"]
 mod folder;
-pub(crate) mod go_tool;
-pub(crate) mod goldens;
-pub(crate) mod helm;
-pub(crate) mod port;
+pub mod go_tool;
+pub mod goldens;
+pub mod helm;
+pub mod port;
 #[path = "../../src/fuzz/random.rs"]
 #[allow(
     clippy::incompatible_msrv,
     reason = "the tests of the library share it, which need not build with an old compiler"
 )]
-pub(crate) mod random;
-pub(crate) mod releases;
-pub(crate) mod report;
-pub(crate) mod running;
-pub(crate) mod terminal;
-pub(crate) mod types;
+pub mod random;
+pub mod releases;
+pub mod report;
+pub mod running;
+pub mod terminal;
+pub mod types;
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};
@@ -36,26 +36,26 @@ use serde_json::Value;
 use snapbox::{Assert, IntoData};
 
 /// The repository of kbr itself.
-pub(crate) const REPOSITORY: &str = env!("CARGO_MANIFEST_DIR");
+pub const REPOSITORY: &str = env!("CARGO_MANIFEST_DIR");
 
 /// What kbr prints before it starts cargo, in a project without a folder `target`.
-pub(crate) const COMPILING: &str =
+pub const COMPILING: &str =
     "   Compiling the API types with cargo, which takes minutes the first time\n";
 
 /// A temporary folder that is deleted when the test ends.
-pub(crate) struct Sandbox {
+pub struct Sandbox {
     folder: tempfile::TempDir,
 }
 
 impl Sandbox {
-    pub(crate) fn new() -> Self {
+    pub fn new() -> Self {
         Self {
             folder: folder::folder(),
         }
     }
 
     /// A sandbox with a project in it, created only by `init`.
-    pub(crate) fn with_project() -> Self {
+    pub fn with_project() -> Self {
         let sandbox = Self::new();
         sandbox
             .kbr("init --domain example.com --project-name sandbox")
@@ -63,32 +63,32 @@ impl Sandbox {
         sandbox
     }
 
-    pub(crate) fn path(&self) -> &Path {
+    pub fn path(&self) -> &Path {
         self.folder.path()
     }
 
     /// Runs kbr with the arguments in `line`, which has no quotes.
-    pub(crate) fn kbr(&self, line: &str) -> Run {
+    pub fn kbr(&self, line: &str) -> Run {
         self.run(&line.split_whitespace().collect::<Vec<_>>())
     }
 
     /// Runs kbr with arguments that may contain spaces, or be empty.
-    pub(crate) fn run(&self, args: &[&str]) -> Run {
+    pub fn run(&self, args: &[&str]) -> Run {
         kbr(self.path(), args)
     }
 
-    pub(crate) fn read(&self, path: &str) -> String {
+    pub fn read(&self, path: &str) -> String {
         fs::read_to_string(self.path().join(path)).unwrap_or_else(|error| panic!("{path}: {error}"))
     }
 
-    pub(crate) fn write(&self, path: &str, text: &str) {
+    pub fn write(&self, path: &str, text: &str) {
         let path = self.path().join(path);
         fs::create_dir_all(path.parent().expect("a folder")).expect("the folder");
         fs::write(path, text).expect("the file");
     }
 
     /// Writes a module of the operator, which `src/lib.rs` declares.
-    pub(crate) fn module(&self, name: &str, text: &str) {
+    pub fn module(&self, name: &str, text: &str) {
         self.write(&format!("src/{name}.rs"), text);
         let (lib, line) = (self.read("src/lib.rs"), format!("mod {name};\n"));
         if !lib.contains(&line) {
@@ -96,19 +96,19 @@ impl Sandbox {
         }
     }
 
-    pub(crate) fn remove(&self, path: &str) {
+    pub fn remove(&self, path: &str) {
         fs::remove_file(self.path().join(path)).expect("the file is removed");
     }
 
     /// Replaces the only occurrence of `from`.
-    pub(crate) fn edit(&self, path: &str, from: &str, to: &str) {
+    pub fn edit(&self, path: &str, from: &str, to: &str) {
         let text = self.read(path);
         assert_eq!(text.matches(from).count(), 1, "{from:?} in {path}:\n{text}");
         self.write(path, &text.replace(from, to));
     }
 
     /// Adds a CRD to `config/crd` that is about a megabyte also when it is compressed.
-    pub(crate) fn add_large_crd(&self) {
+    pub fn add_large_crd(&self) {
         let mut state = 1_u64;
         let mut noise = String::new();
         while noise.len() < 1_800_000 {
@@ -128,7 +128,7 @@ impl Sandbox {
         self.edit("config/crd/kustomization.yaml", marker, &resource);
     }
 
-    pub(crate) fn tree(&self) -> BTreeMap<String, String> {
+    pub fn tree(&self) -> BTreeMap<String, String> {
         tree(self.path())
     }
 }
@@ -136,7 +136,7 @@ impl Sandbox {
 /// Asserts that the text is the expected one. After a change of messages, `SNAPSHOTS=overwrite cargo test
 /// --test it` rewrites each `str![]` of the tests.
 #[track_caller]
-pub(crate) fn said(text: &str, expected: impl IntoData) {
+pub fn said(text: &str, expected: impl IntoData) {
     Assert::new()
         .action_env("SNAPSHOTS")
         .eq(text, expected.into_data().raw());
@@ -144,26 +144,26 @@ pub(crate) fn said(text: &str, expected: impl IntoData) {
 
 /// The result of one run of kbr.
 #[derive(Debug)]
-pub(crate) struct Run {
+pub struct Run {
     code: Option<i32>,
     pub stdout: String,
     pub stderr: String,
 }
 
 impl Run {
-    pub(crate) fn code(&self) -> Option<i32> {
+    pub fn code(&self) -> Option<i32> {
         self.code
     }
 
     #[track_caller]
-    pub(crate) fn success(self) -> Self {
+    pub fn success(self) -> Self {
         assert_eq!(self.code, Some(0), "{}", self.stderr);
         self
     }
 
     /// Asserts that the run was refused with that code, and printed nothing except the text that is returned.
     #[track_caller]
-    pub(crate) fn refused_with(self, code: i32) -> String {
+    pub fn refused_with(self, code: i32) -> String {
         assert_eq!(self.code, Some(code), "{}", self.stderr);
         assert_eq!(self.stdout, "");
         self.stderr
@@ -171,18 +171,18 @@ impl Run {
 
     /// Asserts that the run was refused with that code and exactly that text, and printed nothing else.
     #[track_caller]
-    pub(crate) fn refused(self, code: i32, stderr: impl IntoData) {
+    pub fn refused(self, code: i32, stderr: impl IntoData) {
         said(&self.refused_with(code), stderr);
     }
 
     #[track_caller]
-    pub(crate) fn failure(self) -> Self {
+    pub fn failure(self) -> Self {
         assert_eq!(self.code, Some(1), "{}", self.stderr);
         self
     }
 
     /// The status lines as `Word path`, without their alignment.
-    pub(crate) fn status(&self) -> Vec<String> {
+    pub fn status(&self) -> Vec<String> {
         self.stderr
             .lines()
             .map(|line| line.trim().to_owned())
@@ -201,7 +201,7 @@ impl From<Output> for Run {
 }
 
 /// Runs kbr in `folder`; everything it compiles goes to the tests' shared target directory.
-pub(crate) fn kbr(folder: &Path, args: &[&str]) -> Run {
+pub fn kbr(folder: &Path, args: &[&str]) -> Run {
     if ["chart", "bundle"].iter().any(|it| args.contains(it)) {
         // They use its kubectl if there is no other.
         assets();
@@ -213,11 +213,11 @@ pub(crate) fn kbr(folder: &Path, args: &[&str]) -> Run {
 }
 
 /// The version of Kubernetes for which k8s-openapi is compiled, in every project as in the crates' own folders.
-pub(crate) const KUBERNETES: &str = "1.37";
+pub const KUBERNETES: &str = "1.37";
 
 /// Makes every cargo that `command` starts compile into that target directory, quickly: nobody debugs
 /// these binaries, and no source changes between two builds. All compilations there must agree on this.
-pub(crate) fn compiles_into(command: &mut Command, target: &Path) {
+pub fn compiles_into(command: &mut Command, target: &Path) {
     command.env("CARGO_TARGET_DIR", target);
     // The crates set it in their own folders; where it changes, cargo compiles k8s-openapi and all above it again.
     command.env("K8S_OPENAPI_ENABLED_VERSION", KUBERNETES);
@@ -230,7 +230,7 @@ pub(crate) fn compiles_into(command: &mut Command, target: &Path) {
 ///
 /// Build scripts read them: each cargo that finds them changed compiles most dependencies again, and the
 /// proof of `make test-rbac` removes them when it runs cargo.
-pub(crate) fn without_package(command: &mut Command) {
+pub fn without_package(command: &mut Command) {
     for (variable, _) in std::env::vars_os() {
         let text = variable.to_string_lossy();
         if text.starts_with("CARGO_PKG_") || text.starts_with("CARGO_MANIFEST_") {
@@ -240,7 +240,7 @@ pub(crate) fn without_package(command: &mut Command) {
 }
 
 /// Runs git in the sandbox, whatever the user has configured.
-pub(crate) fn try_git(sandbox: &Sandbox, line: &str) -> Output {
+pub fn try_git(sandbox: &Sandbox, line: &str) -> Output {
     let mut git = Command::new("git");
     git.env("GIT_CONFIG_GLOBAL", "/dev/null");
     git.env("GIT_CONFIG_NOSYSTEM", "1");
@@ -251,7 +251,7 @@ pub(crate) fn try_git(sandbox: &Sandbox, line: &str) -> Output {
 }
 
 #[track_caller]
-pub(crate) fn git(sandbox: &Sandbox, line: &str) -> String {
+pub fn git(sandbox: &Sandbox, line: &str) -> String {
     let output = try_git(sandbox, line);
     let text = [output.stdout, output.stderr].concat();
     let text = String::from_utf8(text).expect("UTF-8");
@@ -260,18 +260,18 @@ pub(crate) fn git(sandbox: &Sandbox, line: &str) -> String {
 }
 
 #[track_caller]
-pub(crate) fn commit(sandbox: &Sandbox) {
+pub fn commit(sandbox: &Sandbox) {
     git(sandbox, "add --all");
     git(sandbox, "commit -m x");
 }
 
 /// Runs cargo in `folder` with the tests' shared target directory, and shows its progress.
-pub(crate) fn cargo(folder: &Path, line: &str) -> bool {
+pub fn cargo(folder: &Path, line: &str) -> bool {
     cargo_into(folder, line, &target())
 }
 
 /// Tests of an emitted project find the binaries of their API server, whatever is installed.
-pub(crate) fn cargo_into(folder: &Path, line: &str, target: &Path) -> bool {
+pub fn cargo_into(folder: &Path, line: &str, target: &Path) -> bool {
     let mut command = Command::new("cargo");
     command.args(line.split_whitespace()).current_dir(folder);
     command.stdin(Stdio::null());
@@ -288,7 +288,7 @@ pub(crate) fn cargo_into(folder: &Path, line: &str, target: &Path) -> bool {
 ///
 /// It is the folder in KUBEBUILDER_ASSETS, or else kbr provides it. The first time that takes
 /// ten minutes and needs Go; its progress is shown.
-pub(crate) fn assets() -> &'static Path {
+pub fn assets() -> &'static Path {
     static ASSETS: OnceLock<PathBuf> = OnceLock::new();
     ASSETS.get_or_init(|| {
         let envtest = |args: &[&str]| {
@@ -309,12 +309,12 @@ pub(crate) fn assets() -> &'static Path {
 }
 
 /// The objects that kustomize builds from `config/default`.
-pub(crate) fn kustomize(project: &Sandbox) -> Vec<Value> {
+pub fn kustomize(project: &Sandbox) -> Vec<Value> {
     kustomize_in(project, "config/default")
 }
 
 /// The objects that kustomize builds from a folder.
-pub(crate) fn kustomize_in(project: &Sandbox, folder: &str) -> Vec<Value> {
+pub fn kustomize_in(project: &Sandbox, folder: &str) -> Vec<Value> {
     let output = Command::new(assets().join("kubectl"))
         .args(["kustomize", folder])
         .current_dir(project.path())
@@ -327,7 +327,7 @@ pub(crate) fn kustomize_in(project: &Sandbox, folder: &str) -> Vec<Value> {
 }
 
 /// Held by the test that compiles.
-pub(crate) struct Compiling {
+pub struct Compiling {
     /// The lock is released when the file is closed, before another test of this process tries it.
     _between_processes: File,
     _in_process: MutexGuard<'static, ()>,
@@ -335,7 +335,7 @@ pub(crate) struct Compiling {
 
 /// Only one test at a time may compile, also of other targets: all projects of the tests share one target directory, in
 /// which cargo puts every `crdgen` at the same path.
-pub(crate) fn compiling() -> Compiling {
+pub fn compiling() -> Compiling {
     static COMPILING: Mutex<()> = Mutex::new(());
     let in_process = COMPILING.lock().unwrap_or_else(PoisonError::into_inner);
     fs::create_dir_all(target()).expect("the target directory");
@@ -351,18 +351,18 @@ pub(crate) fn compiling() -> Compiling {
 }
 
 /// Prints what a test does that takes long; what else a test prints is shown only if it fails.
-pub(crate) fn say(text: &str) {
+pub fn say(text: &str) {
     random::say(&format!("{text}\n"));
 }
 
 /// The target directory of every project that the tests compile.
-pub(crate) fn target() -> PathBuf {
+pub fn target() -> PathBuf {
     Path::new(REPOSITORY).join("target/emitted")
 }
 
 /// Every file below `folder`, by its path, and every empty folder, by its path and a slash;
 /// `target` folders are skipped.
-pub(crate) fn tree(folder: &Path) -> BTreeMap<String, String> {
+pub fn tree(folder: &Path) -> BTreeMap<String, String> {
     let mut files = BTreeMap::new();
     walk(folder, "", &mut files);
     files
@@ -398,13 +398,13 @@ fn walk(folder: &Path, prefix: &str, files: &mut BTreeMap<String, String>) {
 
 /// Asserts that two trees are the same, byte for byte.
 #[track_caller]
-pub(crate) fn assert_same(expected: &BTreeMap<String, String>, actual: &BTreeMap<String, String>) {
+pub fn assert_same(expected: &BTreeMap<String, String>, actual: &BTreeMap<String, String>) {
     let differences = differences(expected, actual);
     assert!(differences.is_empty(), "{}", differences.join("\n"));
 }
 
 /// The differences between two trees in both directions, one per line.
-pub(crate) fn differences(
+pub fn differences(
     expected: &BTreeMap<String, String>,
     actual: &BTreeMap<String, String>,
 ) -> Vec<String> {
@@ -431,7 +431,7 @@ fn first_difference(path: &str, expected: &str, actual: &str) -> String {
 
 /// Asserts that the user's Rust files are formatted; the vendored crates are checked by their own tests.
 #[track_caller]
-pub(crate) fn assert_formatted(sandbox: &Sandbox) {
+pub fn assert_formatted(sandbox: &Sandbox) {
     let files: Vec<PathBuf> = sandbox
         .tree()
         .into_keys()
@@ -452,7 +452,7 @@ pub(crate) fn assert_formatted(sandbox: &Sandbox) {
 }
 
 /// The names in a folder, sorted.
-pub(crate) fn names(folder: &Path) -> Vec<String> {
+pub fn names(folder: &Path) -> Vec<String> {
     let entries =
         fs::read_dir(folder).unwrap_or_else(|error| panic!("{}: {error}", folder.display()));
     let name = |entry: std::io::Result<fs::DirEntry>| {
@@ -468,7 +468,7 @@ pub(crate) fn names(folder: &Path) -> Vec<String> {
 }
 
 /// Copies every file of `from` over `to`, and every link as a link.
-pub(crate) fn copy(from: &Path, to: &Path) {
+pub fn copy(from: &Path, to: &Path) {
     for (path, _) in tree(from).iter().filter(|(path, _)| !path.ends_with('/')) {
         let (source, destination) = (from.join(path), to.join(path));
         fs::create_dir_all(destination.parent().expect("a folder")).expect("the folder");
@@ -482,7 +482,7 @@ pub(crate) fn copy(from: &Path, to: &Path) {
 }
 
 /// Go's name for the platform that runs the tests.
-pub(crate) fn platform() -> String {
+pub fn platform() -> String {
     let arch = match std::env::consts::ARCH {
         "x86_64" => "amd64",
         "aarch64" => "arm64",

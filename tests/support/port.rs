@@ -6,7 +6,7 @@ use std::net::{TcpListener, UdpSocket};
 
 /// A port for a server that will listen there later. It is none of those that the operating system
 /// assigns to outgoing connections, and no other call returns it while this process runs.
-pub(crate) fn free_port() -> u16 {
+pub fn free_port() -> u16 {
     for _ in 0..100 {
         let port = 0x4000 | (RandomState::new().build_hasher().finish() & 0x3fff) as u16;
         // Two processes cannot have the same UDP port, which nobody else uses. It is given back

@@ -10,13 +10,13 @@ use super::{Sandbox, commit, git};
 
 /// The folder in which `tests/tools/keep-scaffold` keeps the scaffold of each release, with its manifests, and one of
 /// the time before releases.
-pub(crate) const SCAFFOLDS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/scaffolds");
+pub const SCAFFOLDS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/scaffolds");
 
 /// The revision of that one.
-pub(crate) const FIRST: &str = "9d57e52e";
+pub const FIRST: &str = "9d57e52e";
 
 /// The project of a release or of [`FIRST`], committed.
-pub(crate) fn project_of(release: &str) -> Sandbox {
+pub fn project_of(release: &str) -> Sandbox {
     let sandbox = Sandbox::new();
     let archive = Path::new(SCAFFOLDS).join(format!("{release}.tar.gz"));
     let archive = GzDecoder::new(File::open(archive).expect("an archive"));
@@ -28,4 +28,4 @@ pub(crate) fn project_of(release: &str) -> Sandbox {
     sandbox
 }
 
-pub(crate) const UP_TO_DATE: &str = "update --check";
+pub const UP_TO_DATE: &str = "update --check";

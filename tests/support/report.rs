@@ -7,7 +7,7 @@ use super::Run;
 /// The document as a program reads it: each field must be present, and no other.
 #[derive(Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub(crate) struct Report {
+pub struct Report {
     api_version: String,
     kind: String,
     #[serde(deserialize_with = "Option::deserialize")]
@@ -25,7 +25,7 @@ pub(crate) struct Report {
 
 #[derive(Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct File {
+pub struct File {
     pub path: String,
     pub outcome: Outcome,
     pub diff: Option<String>,
@@ -33,7 +33,7 @@ pub(crate) struct File {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub(crate) enum Outcome {
+pub enum Outcome {
     Created,
     Edited,
     Updated,
@@ -44,7 +44,7 @@ pub(crate) enum Outcome {
 
 #[derive(Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct Problem {
+pub struct Problem {
     pub code: String,
     pub message: String,
     pub hint: String,
@@ -53,13 +53,13 @@ pub(crate) struct Problem {
 impl Report {
     /// Parses the output of a run, which must be the document and nothing else.
     #[track_caller]
-    pub(crate) fn of(run: &Run) -> Self {
+    pub fn of(run: &Run) -> Self {
         assert_eq!(run.stderr, "");
         Self::parse(&run.stdout)
     }
 
     #[track_caller]
-    pub(crate) fn parse(text: &str) -> Self {
+    pub fn parse(text: &str) -> Self {
         let report: Self =
             serde_json::from_str(text).unwrap_or_else(|error| panic!("{error}:\n{text}"));
         assert_eq!(report.api_version, "kbr/v1alpha1");
@@ -68,7 +68,7 @@ impl Report {
     }
 
     /// The paths of the files with that outcome.
-    pub(crate) fn paths(&self, outcome: Outcome) -> Vec<&str> {
+    pub fn paths(&self, outcome: Outcome) -> Vec<&str> {
         let files = self.files.iter().filter(|file| file.outcome == outcome);
         files.map(|file| file.path.as_str()).collect()
     }

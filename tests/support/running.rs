@@ -10,14 +10,14 @@ use std::time::{Duration, Instant};
 const PATIENCE: Duration = Duration::from_secs(1200);
 
 /// A program in a process group of its own, as a shell starts it on a terminal.
-pub(crate) struct Running {
+pub struct Running {
     child: Child,
     stdout: PathBuf,
     stderr: PathBuf,
 }
 
 /// How a program ended.
-pub(crate) struct Ended {
+pub struct Ended {
     pub status: ExitStatus,
     pub stdout: String,
     pub stderr: String,
@@ -25,7 +25,7 @@ pub(crate) struct Ended {
 
 impl Ended {
     #[track_caller]
-    pub(crate) fn success(self) -> Self {
+    pub fn success(self) -> Self {
         assert!(self.status.success(), "{}\n{}", self.status, self.stderr);
         self
     }
@@ -33,7 +33,7 @@ impl Ended {
 
 impl Running {
     /// Starts `command`; its output goes to the files `output` with the extensions `.stdout` and `.stderr`.
-    pub(crate) fn start(mut command: Command, output: &Path) -> Self {
+    pub fn start(mut command: Command, output: &Path) -> Self {
         let (stdout, stderr) = (
             output.with_extension("stdout"),
             output.with_extension("stderr"),
@@ -49,20 +49,16 @@ impl Running {
         }
     }
 
-    pub(crate) fn stdout(&self) -> String {
+    pub fn stdout(&self) -> String {
         fs::read_to_string(&self.stdout).expect("text")
     }
 
-    pub(crate) fn stderr(&self) -> String {
+    pub fn stderr(&self) -> String {
         fs::read_to_string(&self.stderr).expect("text")
     }
 
     /// Waits until `find` finds something, while the program runs.
-    pub(crate) fn wait_for<T>(
-        &mut self,
-        what: &str,
-        mut find: impl FnMut(&mut Self) -> Option<T>,
-    ) -> T {
+    pub fn wait_for<T>(&mut self, what: &str, mut find: impl FnMut(&mut Self) -> Option<T>) -> T {
         let start = Instant::now();
         loop {
             if let Some(found) = find(self) {
@@ -76,19 +72,19 @@ impl Running {
     }
 
     /// Ctrl-C on a terminal: every process of the group gets the signal.
-    pub(crate) fn interrupt(self) -> Ended {
+    pub fn interrupt(self) -> Ended {
         let group = format!("-{}", self.child.id());
         self.signal("-INT", &group)
     }
 
     /// As a supervisor does: only the process that it started gets the signal.
-    pub(crate) fn terminate(self) -> Ended {
+    pub fn terminate(self) -> Ended {
         let process = self.child.id().to_string();
         self.signal("-TERM", &process)
     }
 
     /// As if the machine ran out of memory: only that process, without a chance to do anything.
-    pub(crate) fn kill(mut self) {
+    pub fn kill(mut self) {
         self.child.kill().expect("it runs");
         self.child.wait().expect("it ends");
     }
@@ -99,12 +95,12 @@ impl Running {
     }
 
     /// Waits until it ends.
-    pub(crate) fn wait(self) -> Ended {
+    pub fn wait(self) -> Ended {
         self.wait_while(|| ())
     }
 
     /// Waits until it ends, and meanwhile does this again and again.
-    pub(crate) fn wait_while(mut self, mut act: impl FnMut()) -> Ended {
+    pub fn wait_while(mut self, mut act: impl FnMut()) -> Ended {
         let status = self.wait_for("exit", |running| {
             act();
             running.child.try_wait().expect("a child")
@@ -133,7 +129,7 @@ fn kill(signal: &str, to: &str) -> bool {
 }
 
 /// The command lines of all processes that contain `text`.
-pub(crate) fn processes_with(text: &str) -> Vec<String> {
+pub fn processes_with(text: &str) -> Vec<String> {
     let mut command = Command::new("ps");
     command.args(["-A", "-w", "-w", "-o", "args="]);
     let output = command.output().expect("ps is needed: install procps");

@@ -10,7 +10,7 @@ use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 use rustix::termios::{Winsize, tcsetwinsize};
 
 /// One end of a terminal of that size for the test, and how to open the other end for a process.
-pub(crate) fn terminal(columns: u16, rows: u16) -> (File, impl Fn() -> File) {
+pub fn terminal(columns: u16, rows: u16) -> (File, impl Fn() -> File) {
     let terminal = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).expect("a terminal");
     grantpt(&terminal).expect("a terminal");
     unlockpt(&terminal).expect("a terminal");
@@ -31,7 +31,7 @@ pub(crate) fn terminal(columns: u16, rows: u16) -> (File, impl Fn() -> File) {
 }
 
 /// What a command prints on a terminal with that many columns, on both streams; nobody types anything.
-pub(crate) fn printed(mut command: Command, columns: u16) -> String {
+pub fn printed(mut command: Command, columns: u16) -> String {
     let (mut terminal, end) = terminal(columns, 24);
     command
         .env("TERM", "xterm")

@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 /// Everything that is accepted.
-pub(crate) mod fine {
+pub mod fine {
     use std::collections::{BTreeMap, BTreeSet};
 
     use kube::{CustomResource, KubeSchema};
@@ -20,7 +20,7 @@ pub(crate) mod fine {
         .reason(Reason::FieldValueForbidden)
         .field_path(".replicas")
         .optional_old_self(true))]
-    pub(crate) struct FineSpec {
+    pub struct FineSpec {
         #[schemars(range(min = 1, max = 10))]
         pub replicas: u8,
         #[serde(default)]
@@ -53,7 +53,7 @@ pub(crate) mod fine {
     }
 
     #[derive(Clone, Debug, Deserialize, KubeSchema, Serialize)]
-    pub(crate) struct Port {
+    pub struct Port {
         #[schemars(length(max = 15))]
         #[x_kube(validation = ("self == oldSelf", "it stays"))]
         pub name: String,
@@ -61,7 +61,7 @@ pub(crate) mod fine {
     }
 
     #[derive(Clone, Copy, Debug, Deserialize, JsonSchema, Serialize)]
-    pub(crate) enum Mode {
+    pub enum Mode {
         Slow,
         /// Not slow.
         Fast,
@@ -69,12 +69,12 @@ pub(crate) mod fine {
     }
 
     /// The part of the source of the API that has it: kbr reads the source too.
-    pub(crate) const MODE: &str =
+    pub const MODE: &str =
         "pub enum Mode { Slow,\n/// Not slow.\nFast, #[serde(alias = \"Old\")] Other }\n";
 
     /// Ends its recursion as kbr recommends.
     #[derive(Clone, Debug, Deserialize, JsonSchema, Serialize)]
-    pub(crate) struct Tree {
+    pub struct Tree {
         pub name: String,
         #[serde(default)]
         #[schemars(
@@ -91,7 +91,7 @@ macro_rules! kind {
         #[derive(Clone, kube::CustomResource, Debug, serde::Deserialize, kube::KubeSchema, serde::Serialize)]
         #[kube(group = "example.com", version = "v1", kind = $kind, namespaced)]
         $(#[$kube])*
-        pub(crate) struct $spec {
+        pub struct $spec {
             $(#[$field])*
             pub field: $type,
         }
@@ -172,7 +172,7 @@ macro_rules! refused {
 }
 
 /// The CRD of each type as kube itself generates it, and the message of kbr.
-pub(crate) fn refused() -> Vec<(Value, &'static str)> {
+pub fn refused() -> Vec<(Value, &'static str)> {
     macro_rules! pair {
         ($kind:ident, $text:literal) => {
             (
@@ -185,7 +185,7 @@ pub(crate) fn refused() -> Vec<(Value, &'static str)> {
 }
 
 /// What crdgen prints for these types.
-pub(crate) fn refused_entries() -> Vec<Value> {
+pub fn refused_entries() -> Vec<Value> {
     macro_rules! entry {
         ($kind:ident, $text:literal) => {
             super::crdgen::described::<$kind>()

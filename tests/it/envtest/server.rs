@@ -10,7 +10,7 @@ use sha2::{Digest, Sha512};
 
 /// The response to a request for a path.
 #[derive(Clone)]
-pub(super) struct Answer {
+pub struct Answer {
     pub status: u16,
     /// The value of `Content-Length`; a shorter body is one that was cut off.
     pub length: usize,
@@ -20,7 +20,7 @@ pub(super) struct Answer {
 }
 
 impl Answer {
-    pub(super) fn ok(body: Vec<u8>) -> Self {
+    pub fn ok(body: Vec<u8>) -> Self {
         Self {
             status: 200,
             length: body.len(),
@@ -29,7 +29,7 @@ impl Answer {
         }
     }
 
-    pub(super) fn status(status: u16) -> Self {
+    pub fn status(status: u16) -> Self {
         Self {
             status,
             ..Self::ok(Vec::new())
@@ -38,7 +38,7 @@ impl Answer {
 }
 
 /// Serves until it is dropped; then nothing listens on its port any more.
-pub(super) struct Server {
+pub struct Server {
     address: SocketAddr,
     requests: Arc<Mutex<Vec<String>>>,
     is_over: Arc<AtomicBool>,
@@ -48,7 +48,7 @@ pub(super) struct Server {
 impl Server {
     /// `routes` takes the server's own URL, and returns the responses by path; every other path
     /// gets a 404.
-    pub(super) fn start(routes: impl FnOnce(&str) -> Vec<(String, Answer)>) -> Self {
+    pub fn start(routes: impl FnOnce(&str) -> Vec<(String, Answer)>) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
         let address = listener.local_addr().expect("its address");
         let routes = routes(&format!("http://{address}"));
@@ -72,12 +72,12 @@ impl Server {
         }
     }
 
-    pub(super) fn url(&self) -> String {
+    pub fn url(&self) -> String {
         format!("http://{}", self.address)
     }
 
     /// The requested paths, in order.
-    pub(super) fn requests(&self) -> Vec<String> {
+    pub fn requests(&self) -> Vec<String> {
         self.requests.lock().expect("the list").clone()
     }
 }
@@ -120,7 +120,7 @@ fn answer(mut stream: TcpStream, routes: &[(String, Answer)], seen: &Mutex<Vec<S
 }
 
 /// A `.tar.gz` like the official ones, of binaries that print their name and version.
-pub(super) fn archive(version: &str, binaries: &[&str]) -> Vec<u8> {
+pub fn archive(version: &str, binaries: &[&str]) -> Vec<u8> {
     let mut files: Vec<(String, String)> = vec![(
         // A file that is not needed: its path begins and ends like that of a binary.
         "controller-tools/envtest/not-etcd".to_owned(),
@@ -134,12 +134,12 @@ pub(super) fn archive(version: &str, binaries: &[&str]) -> Vec<u8> {
 }
 
 /// The script that replaces a binary.
-pub(super) fn script(name: &str, version: &str) -> String {
+pub fn script(name: &str, version: &str) -> String {
     format!("#!/bin/sh\necho {name} v{version}\n")
 }
 
 /// Packs files under exactly these names, whatever they are; a file without text becomes a link.
-pub(super) fn pack(files: &[(String, String)]) -> Vec<u8> {
+pub fn pack(files: &[(String, String)]) -> Vec<u8> {
     let gz = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
     let mut builder = tar::Builder::new(gz);
     for (path, text) in files {
@@ -158,12 +158,12 @@ pub(super) fn pack(files: &[(String, String)]) -> Vec<u8> {
     gz.finish().expect("an archive")
 }
 
-pub(super) fn sha512(bytes: &[u8]) -> String {
+pub fn sha512(bytes: &[u8]) -> String {
     format!("{:x}", Sha512::digest(bytes))
 }
 
 /// The index of one version with one archive, in the format of the official index.
-pub(super) fn index(version: &str, platform: &str, hash: &str, link: &str) -> String {
+pub fn index(version: &str, platform: &str, hash: &str, link: &str) -> String {
     format!(
         "releases:\n  v1.37.0-beta.0:\n    envtest-v1.37.0-beta.0-{platform}.tar.gz:\n      \
          hash: none\n      selfLink: {link}-beta\n  v{version}:\n    \
