@@ -8,8 +8,8 @@ use std::collections::HashMap;
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex};
 
-use futures::StreamExt;
 use futures::future::BoxFuture;
+use futures::{FutureExt, StreamExt};
 use kube::Client;
 use kube::runtime::watcher;
 use tokio::sync::watch;
@@ -83,17 +83,21 @@ impl<K: Cached> Source for Inner<K> {
                 }
             };
             let this = self.clone();
-            let passed = move |version| this.passed(version);
+            let passed = move |version| this.in_watch(|| this.passed(version));
             let failing = &self.watched.failing;
-            let mut events = watches.watch(selection, &self.kind, failing, note, passed);
+            let events = watches.watch(selection, &self.kind, failing, note, passed);
+            let mut events = events.fuse();
             while let Some(event) = events.next().await {
-                let calls_functions = lock(&self.uses).calls_functions();
-                let unreadable = match calls_functions {
-                    true => may_block(|| self.take(event)),
-                    false => self.take(event),
-                };
-                let count = lock(&self.store).unreadable();
-                skipped.note(unreadable, count);
+                self.in_watch(|| {
+                    let mut next = Some(event);
+                    while let Some(event) = next {
+                        let unreadable = self.take(event);
+                        let count = lock(&self.store).unreadable();
+                        skipped.note(unreadable, count);
+                        // To give this thread away for each object of a list would cost more than to read the object.
+                        next = events.next().now_or_never().flatten();
+                    }
+                });
             }
             Err("it has no more events".to_owned())
         })
@@ -110,6 +114,18 @@ impl<K: Cached> Source for Inner<K> {
     #[cfg(feature = "plan")]
     fn forget_writes(&self) {
         lock(&self.store).forget_writes();
+    }
+}
+
+impl<K: Cached> Inner<K> {
+    /// Runs `code` of the watch, which may call functions of the operator.
+    fn in_watch<T>(&self, code: impl FnOnce() -> T) -> T {
+        let calls_functions = lock(&self.uses).calls_functions();
+        if calls_functions {
+            may_block(code)
+        } else {
+            code()
+        }
     }
 }
 
