@@ -102,7 +102,8 @@ fn block(name: &str) -> String {
     block.split("```").next().expect("its end").to_owned()
 }
 
-/// The project's `config`, an overlay in `deploy`, and in `rendered` what kustomize makes of it.
+/// The project's `config`, an overlay in `deploy`, an object of its kind in `objects`, and in `rendered` what kustomize
+/// makes of the overlay.
 struct Repository {
     folder: PathBuf,
 }
@@ -113,9 +114,15 @@ impl Repository {
             folder: folder().join("repository"),
         };
         let _ = fs::remove_dir_all(folder());
-        for inner in ["deploy", "rendered"] {
+        for inner in ["deploy", "objects", "rendered"] {
             fs::create_dir_all(repository.folder.join(inner)).expect("a folder");
         }
+        let sample = project.folder.join("config/samples/batch_v1_cronjob.yaml");
+        let object = fs::read_to_string(sample).expect("a sample");
+        // No image for its Jobs can be pulled.
+        let object = object.replace("cronjob-sample", "suspended");
+        let object = object.replacen("spec:\n", "spec:\n  suspend: true\n", 1);
+        fs::write(repository.folder.join("objects/object.yaml"), object).expect("a file");
         let config = project.folder.join("config");
         output(
             Command::new("cp")
@@ -333,13 +340,13 @@ fn run(cluster: &Cluster, tool: &Tool) {
     eventually("the object goes", 60, || cluster.try_kubectl(&note).err());
 
     println!("    drift");
-    let drift = r#"patch validatingwebhookconfiguration fleet-cronjob-validating-webhook-configuration --type=json -p [{"op":"replace","path":"/webhooks/0/timeoutSeconds","value":7}]"#;
+    let drift = r#"patch validatingwebhookconfiguration fleet-cronjob-validating-webhook-configuration --type=json -p [{"op":"replace","path":"/webhooks/0/failurePolicy","value":"Ignore"}]"#;
     for _ in 0..5 {
         cluster.kubectl(drift);
         eventually("the drift is corrected", 60, || {
             let objects = applied(cluster, &repository);
             has_certificates(&objects);
-            let drifts = |object: &Value| object["webhooks"][0]["timeoutSeconds"] == 7;
+            let drifts = |object: &Value| object["webhooks"][0]["failurePolicy"] == "Ignore";
             (!objects.iter().any(drifts)).then_some(())
         });
     }

@@ -2,7 +2,11 @@ module flux
 
 go 1.26.0
 
-replace github.com/fluxcd/pkg/artifact => github.com/fluxcd/pkg/artifact v0.18.0
+replace (
+	github.com/fluxcd/pkg/artifact => github.com/fluxcd/pkg/artifact v0.18.0
+	// As both controllers replace it.
+	github.com/opencontainers/go-digest => github.com/opencontainers/go-digest v1.0.1-0.20220411205349-bde1400a84be
+)
 
 tool (
 	github.com/fluxcd/kustomize-controller
@@ -305,7 +309,6 @@ require (
 	github.com/spf13/pflag v1.0.10 // indirect
 	github.com/spf13/viper v1.21.0 // indirect
 	github.com/spiffe/go-spiffe/v2 v2.8.1 // indirect
-	github.com/stoewer/go-strcase v1.3.0 // indirect
 	github.com/subosito/gotenv v1.6.0 // indirect
 	github.com/syndtr/goleveldb v1.0.1-0.20220721030215-126854af5e6d // indirect
 	github.com/tetratelabs/wabin v0.0.0-20230304001439-f6f874872834 // indirect
