@@ -73,6 +73,7 @@ chapters! {
     "namespaces" namespaces,
     "multigroup" multigroup,
     "deploying" deploying,
+    "gitops" gitops,
     "charts" charts,
     "bundles" bundles,
     "metrics" metrics,
@@ -101,7 +102,7 @@ chapters! {
 
 /// Other words for a topic, each of which `kbr help` takes too, as it takes the singular; a phrase has `-` in place of
 /// spaces.
-const SYNONYMS: [(&str, &str); 25] = [
+const SYNONYMS: [(&str, &str); 26] = [
     ("admission certificates mutating validating", "webhooks"),
     ("alerts grafana prometheus", "metrics"),
     ("cache informer indexer", "runtime-caches"),
@@ -116,6 +117,7 @@ const SYNONYMS: [(&str, &str); 25] = [
     ("debug debugging", "developing"),
     ("deploy install installing kustomize uninstall", "deploying"),
     ("env environment flags", "settings"),
+    ("argo argo-cd flux", "gitops"),
     ("finalizer finalizers", "runtime-finalizers"),
     ("go migrate port", "existing"),
     ("helm", "charts"),

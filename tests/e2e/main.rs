@@ -13,6 +13,7 @@ mod deployed;
 mod documents;
 mod examples;
 mod faults;
+mod gitops;
 #[path = "../support/go_tool.rs"]
 mod go_tool;
 #[path = "../support/helm.rs"]
@@ -33,7 +34,7 @@ use cluster::Cluster;
 /// A test: its name, and what it does.
 type Test = (&'static str, fn(&Cluster));
 
-const TESTS: [Test; 22] = [
+const TESTS: [Test; 24] = [
     ("example_of_cronjob", |cluster| {
         examples::run(cluster, "cronjob")
     }),
@@ -66,6 +67,8 @@ const TESTS: [Test; 22] = [
     ("refused_pods_are_reported", limits::refused_pods),
     ("a_chart_is_installed_and_changed", charts::helm),
     ("a_bundle_is_installed_as_by_olm", bundles::olm),
+    ("flux_deploys_upgrades_and_removes", gitops::by_flux),
+    ("argo_cd_deploys_upgrades_and_removes", gitops::by_argo),
     ("metrics_are_scraped", observed::metrics),
     ("policies_apply_without_managers", policies::policies),
     (
