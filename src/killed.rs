@@ -32,7 +32,7 @@ const WEBHOOK: &str = "create webhook --kind Foo --defaulting --programmatic-val
 /// A marker for which `manifests` writes a webhook configuration.
 const WEBHOOK_MARKER: &str = "\
 // +kbr:webhook:mutating=false,path=/a,groups=core,resources=pods,verbs=create,versions=v1,name=a.b.c
-pub(crate) const PATH: &str = \"/a\";
+pub const PATH: &str = \"/a\";
 ";
 
 /// Every file and folder below a folder, by path; a folder's path ends in a slash.

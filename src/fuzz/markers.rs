@@ -21,7 +21,7 @@ const SOURCES: [&str; 8] = [
     "// +kbr:rbac:groups=\"\",resources=pods,verbs=*,resourceNames=a;b,namespace=x\n// +kbr:rbac:urls=/metrics,verbs=get\n",
     "//! +kbubuilder\n    // +kubebuilder:rbac:groups=core,resources=pods/status,verbs=\"get;update\"\n",
     "// +kbr:webhook:mutating=false,path=/a,groups=core,resources=pods,verbs=create;update,versions=v1,name=a.b.c\n\
-     pub(crate) const PATH: &str = \"/a\";\n",
+     pub const PATH: &str = \"/a\";\n",
     "// +kbr:webhook:mutating=true,path=/m,groups=core,resources=pods,verbs=create,versions=v1,name=m.b.c,\
      failurePolicy=fail,sideEffects=None,timeoutSeconds=10,matchPolicy=Equivalent,admissionReviewVersions=v1,\
      reinvocationPolicy=IfNeeded,namespaceSelector=\"matchLabels~a=b\"\nconst M: &str = \"/m\";\n",

@@ -143,7 +143,7 @@ mod tests {
 
     const MODE: &str = "
         #[serde(rename_all = \"kebab-case\")]
-        pub(crate) enum Mode {
+        pub enum Mode {
             SlowOne,
             /// Fast.
             FastOne,
