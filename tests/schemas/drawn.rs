@@ -441,8 +441,8 @@ fn is_refused_for(said: &str, node: &Rc<Node>) -> Result<(), String> {
 
 #[test]
 fn an_api_server_refuses_what_kbr_refuses() {
-    // Its draw once had the type `Tree` in a `Box`.
-    let seeds: Vec<u64> = [123_456_796]
+    // Their draws once had the type `Tree` in a `Box`, and a map without entries.
+    let seeds: Vec<u64> = [123_456_796, 1_522_320_071]
         .into_iter()
         .chain(random::seeds(49, 100))
         .collect();

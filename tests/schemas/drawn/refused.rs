@@ -299,7 +299,9 @@ pub fn draw(random: &mut Random, at: usize) -> Refused {
                 break around;
             }
         };
-        let numbers = shape.numbers.map(|most| random.below(most.into()));
+        // A map that may have no entry has no fault below it.
+        let numbers = shape.numbers;
+        let numbers = numbers.map(|most| random.below(most.into()).max(most.min(1).into()));
         let numbers = numbers.map(|number| u16::try_from(number).unwrap_or_default());
         let with = |inner| node(shape, Some((*hole, inner, numbers)));
         (wrong, right) = (with(wrong), with(right));
