@@ -84,7 +84,7 @@ fn unusual_names_compile_and_pass_the_lints() {
             "--kind ValidatingAdmissionPolicyBindingTemplate --version v1alpha1",
             // Names of what the code beside the versions imports.
             "--kind Conditions --version conditions",
-            "--kind Status --version status --image busybox:1",
+            "--kind Ready --version status --image busybox:1",
             "--kind Kube --version kube",
             "--kind Kube --version serde-json --controller=false",
         ],
