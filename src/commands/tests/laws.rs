@@ -276,6 +276,9 @@ impl World {
             match self.real.files.get(path) {
                 Some(real) if real == text => {}
                 Some(real) => return Err(different(path, real, text)),
+                // What was deleted in `config/` is in no package.
+                None if PACKAGES.iter().any(|it| is_part(it, path))
+                    && self.deleted.iter().any(|it| it.starts_with("config/")) => {}
                 None => return Err(format!("`{path}` is missing")),
             }
         }
@@ -372,7 +375,8 @@ fn history(seed: u64) -> ControlFlow<String, usize> {
 fn the_laws_hold_for_random_histories() {
     let mut broken = Vec::new();
     let mut possible = 0;
-    let seeds = random::seeds(100, 1);
+    // In its history the owner deletes a role before a bundle is made.
+    let seeds = [253_905_438].into_iter().chain(random::seeds(100, 1));
     for seed in seeds {
         match history(seed) {
             ControlFlow::Continue(count) => possible += count,
