@@ -7,6 +7,7 @@ use std::any::{Any, TypeId};
 use std::collections::HashMap;
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
 
 use futures::future::BoxFuture;
 use futures::{FutureExt, StreamExt};
@@ -16,6 +17,9 @@ use tokio::sync::watch;
 
 use super::{Cache, Cached, Inner, lock, may_block};
 use crate::watch::{FailingWatches, Selection, Watches};
+
+/// How long events are taken without a pause, in which the watch may be ended.
+const BATCH: Duration = Duration::from_millis(50);
 
 /// A cache of any kind, as a manager and a controller see it.
 pub(crate) trait Source: Send + Sync {
@@ -89,13 +93,14 @@ impl<K: Cached> Source for Inner<K> {
             let mut events = events.fuse();
             while let Some(event) = events.next().await {
                 self.in_watch(|| {
-                    let mut next = Some(event);
+                    let (start, mut next) = (Instant::now(), Some(event));
                     while let Some(event) = next {
                         let unreadable = self.take(event);
                         let count = lock(&self.store).unreadable();
                         skipped.note(unreadable, count);
                         // To give this thread away for each object of a list would cost more than to read the object.
-                        next = events.next().now_or_never().flatten();
+                        let has_time = start.elapsed() < BATCH;
+                        next = has_time.then(|| events.next().now_or_never()?).flatten();
                     }
                 });
             }
